@@ -1,0 +1,1 @@
+"""The agent that answers questions from mail, and its audit."""

@@ -1,0 +1,1 @@
+"""What happens in a run, and nothing of how it is stored or sent: no Django, no database, no network."""

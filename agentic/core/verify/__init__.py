@@ -1,0 +1,1 @@
+"""Is each sentence really in its evidence, and where? Pure, deterministic, linear, versioned."""

@@ -1,0 +1,1 @@
+"""The mail store and its search. It knows nothing of agents."""

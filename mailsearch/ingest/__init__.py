@@ -1,0 +1,1 @@
+"""Mail in: from a source to rows in the store."""

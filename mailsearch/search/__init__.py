@@ -1,0 +1,1 @@
+"""Mail out: from a query and a scope to hits."""
