@@ -1,0 +1,72 @@
+"""Settings from the environment: read once, refused with one sentence when they make no sense."""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def number(name: str, default: int, *, low: int, high: int) -> int:
+    """An integer between *low* and *high*. Raises ImproperlyConfigured."""
+    value = text(name, str(default))
+    if not value.lstrip("-").isascii() or not value.lstrip("-").isdigit() or not low <= int(value) <= high:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
+    return int(value)
+
+
+def flag(name: str, *, default: bool = False) -> bool:
+    """True for 1/true/yes/on, False for 0/false/no/off. Raises ImproperlyConfigured."""
+    value = text(name, "1" if default else "0").lower()
+    if value not in {"1", "true", "yes", "on", "0", "false", "no", "off"}:
+        raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}.")
+    return value in {"1", "true", "yes", "on"}
+
+
+def data_folder() -> Path:
+    """Where the embedded database and the generated secrets live."""
+    return Path(text("PM_DATA", str(PROJECT / "var"))).expanduser().resolve()
+
+
+def secret_key(*, embedded: bool) -> str:
+    """PM_SECRET_KEY; on embedded defaults one that is made at first start and kept in the data folder.
+
+    Raises ImproperlyConfigured where a database of one's own is named and the key is missing or short.
+    """
+    given = text("PM_SECRET_KEY")
+    if given and len(given) < 32:
+        raise ImproperlyConfigured("PM_SECRET_KEY must have at least 32 characters.")
+    if given:
+        return given
+    if not embedded:
+        raise ImproperlyConfigured("PM_SECRET_KEY must be set where PM_DATABASE_URL is.")
+    path = data_folder() / "secret-key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f"secret-key.{os.getpid()}")
+        made.touch(mode=0o600)
+        made.write_text(secrets.token_urlsafe(48))
+        # Whoever links first has made the key; the others read it.
+        try:
+            path.hardlink_to(made)
+        except FileExistsError:
+            pass
+        finally:
+            made.unlink()
+    return path.read_text().strip()
+
+
+def allowed_hosts(*, embedded: bool) -> list[str]:
+    """PM_ALLOWED_HOSTS, split at commas. Open hosts are refused. Raises ImproperlyConfigured."""
+    hosts = [host.strip() for host in text("PM_ALLOWED_HOSTS").split(",") if host.strip()]
+    if "*" in hosts:
+        raise ImproperlyConfigured("PM_ALLOWED_HOSTS must name the hosts; '*' would serve any.")
+    if not hosts and not embedded:
+        raise ImproperlyConfigured("PM_ALLOWED_HOSTS must name the hosts that this server answers for.")
+    return hosts or ["localhost", "127.0.0.1", "[::1]"]

@@ -1,0 +1,79 @@
+"""The database's roles, and what each may do. Their names begin with the database's.
+
+owner (no login) owns every table · app and auditor log in, own nothing and can't bypass row-level security ·
+eraser (no login) may delete what erasure and retention delete. Everything here can be repeated.
+"""
+
+from dataclasses import dataclass
+
+from psycopg import Connection, sql
+from psycopg.rows import TupleRow
+
+# Tables whose rows may only be added and read by the application.
+ADD_ONLY = (
+    "agentic_run",
+    "agentic_traceevent",
+    "agentic_evidence",
+    "agentic_sentence",
+    "agentic_citation",
+    "agentic_widenattempt",
+    "agentic_runfinished",
+    "agentic_adminact",
+    "agentic_note",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleNames:
+    """The roles of one database."""
+
+    owner: str
+    app: str
+    auditor: str
+    eraser: str
+
+
+def role_names(database: str) -> RoleNames:
+    return RoleNames(*(f"{database}_{role}" for role in ("owner", "app", "auditor", "eraser")))
+
+
+def make_roles(conn: Connection[TupleRow], names: RoleNames) -> None:
+    """Make the roles that are missing. *conn* must be allowed to create roles."""
+    for role, login in ((names.owner, False), (names.app, True), (names.auditor, True), (names.eraser, False)):
+        found = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+        if not found:
+            conn.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
+        conn.execute(
+            sql.SQL("ALTER ROLE {} {} NOCREATEDB NOCREATEROLE").format(
+                sql.Identifier(role), sql.SQL("LOGIN" if login else "NOLOGIN")
+            )
+        )
+
+
+def grant_rights(conn: Connection[TupleRow], names: RoleNames) -> None:
+    """Give each role exactly its rights on the tables as they are now. *conn* acts as the owner."""
+    app, auditor, eraser = (sql.Identifier(name) for name in (names.app, names.auditor, names.eraser))
+    for role in (app, auditor, eraser):
+        conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}").format(role))
+        conn.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(role))
+    conn.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {}").format(app))
+    conn.execute(sql.SQL("GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {}").format(app))
+    for table in ADD_ONLY:
+        name = sql.Identifier(table)
+        conn.execute(sql.SQL("REVOKE UPDATE, DELETE ON {} FROM {}").format(name, app))
+        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(name, auditor))
+    conn.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {}").format(app))
+    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA mail_search TO {}").format(app))
+    conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mail_search TO {}").format(app))
+
+
+def bypass_of(conn: Connection[TupleRow]) -> str | None:
+    """Why the session's role could see past row-level security, in words; None if it can't."""
+    row = conn.execute("SELECT rolname, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user").fetchone()
+    if row is None or row[1] or row[2]:
+        return "the role is a superuser or has BYPASSRLS"
+    owned = conn.execute(
+        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace"
+        " AND pg_has_role(current_user, relowner, 'MEMBER') LIMIT 1"
+    ).fetchone()
+    return f"the role owns the table {owned[0]}, or may become its owner" if owned else None

@@ -1,0 +1,124 @@
+"""Database sessions that are bound to what one caller may see.
+
+Row-level security reads four settings, each local to one transaction: `app.tenant`, `app.mailboxes`,
+`app.quarantined` (only for those who put mail in or set quarantine) and `app.audit` (tenants whose audit may be
+read and written). Outside such a transaction a session sees no mail at all.
+
+Async code takes connections from a pool of the running event loop, if one was opened there, and else connects for
+the one session; both are psycopg's own, since Django's async ORM would run parallel searches one after another.
+"""
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from psycopg import AsyncConnection, conninfo, sql
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool
+
+Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
+_pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a session may see: the values of the settings that row-level security reads."""
+
+    tenant: int | None = None
+    mailboxes: frozenset[int] = frozenset()
+    include_quarantined: bool = False
+    audit: frozenset[int] = field(default=frozenset())
+    # Milliseconds after which Postgres stops a statement; 0 leaves the server's own limit.
+    statement_timeout_ms: int = 0
+
+    def statements(self) -> Iterator[sql.Composed]:
+        """One `SET LOCAL` for each setting, the empty ones too: nothing of a transaction before may stay."""
+        yield _set_local("app.tenant", "" if self.tenant is None else str(self.tenant))
+        yield _set_local("app.mailboxes", _array(self.mailboxes))
+        yield _set_local("app.quarantined", "included" if self.include_quarantined else "")
+        yield _set_local("app.audit", _array(self.audit))
+        if self.statement_timeout_ms:
+            yield sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(self.statement_timeout_ms))
+
+
+def _set_local(name: str, value: str) -> sql.Composed:
+    return sql.SQL("SET LOCAL {} = {}").format(sql.Identifier(*name.split(".")), sql.Literal(value))
+
+
+def _array(ids: Iterable[int]) -> str:
+    return "{" + ",".join(str(int(one)) for one in sorted(ids)) + "}"
+
+
+@contextmanager
+def bound(binding: Binding) -> Iterator[None]:
+    """Django's ORM within one transaction that sees what *binding* names."""
+    with transaction.atomic():
+        rebind(binding)
+        yield
+
+
+def rebind(binding: Binding) -> None:
+    """Within an open transaction of Django's ORM: see what *binding* names from here on."""
+    with connection.cursor() as cursor:
+        script = sql.SQL("; ").join(binding.statements())
+        cursor.execute(script.as_string(cursor.connection))
+
+
+@asynccontextmanager
+async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    """A connection within one transaction that sees what *binding* names. Commits at the end, rolls back on error."""
+    async with _connection() as conn, conn.transaction():
+        await conn.execute(sql.SQL("; ").join(binding.statements()))
+        yield conn
+
+
+@asynccontextmanager
+async def pool(*, size: int | None = None) -> AsyncIterator[None]:
+    """Within this block, sessions of the running event loop come from a bounded pool."""
+    loop = asyncio.get_running_loop()
+    if loop in _pools:
+        yield
+        return
+    opened: Pool = AsyncConnectionPool(
+        dsn(),
+        min_size=1,
+        max_size=size or settings.PM_POOL_SIZE,
+        timeout=30,
+        open=False,
+        kwargs={"prepare_threshold": None, "autocommit": True},
+    )
+    await opened.open()
+    _pools[loop] = opened
+    try:
+        yield
+    finally:
+        del _pools[loop]
+        await opened.close()
+
+
+@asynccontextmanager
+async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
+    opened = _pools.get(asyncio.get_running_loop())
+    if opened is not None:
+        async with opened.connection() as conn:
+            yield conn
+        return
+    conn = await AsyncConnection.connect(dsn(), autocommit=True, prepare_threshold=None)
+    try:
+        yield conn
+    finally:
+        await conn.close()
+
+
+def dsn() -> str:
+    """The connection string of Django's default database, for code that talks to psycopg itself."""
+    parameters: dict[str, Any] = connection.get_connection_params()
+    known = {
+        key: parameters[key] for key in ("dbname", "user", "password", "host", "port", "options") if key in parameters
+    }
+    return conninfo.make_conninfo("", **known)

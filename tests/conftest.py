@@ -1,0 +1,85 @@
+"""A real Postgres for the tests, the way out of this machine closed, and the shared cases where they are."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import TransactionTestCase
+from psycopg import sql
+
+# Rows of the audit can't be deleted, so nothing is flushed: every test makes a tenant of its own.
+TransactionTestCase._fixture_teardown = lambda _: None  # type: ignore[method-assign,assignment]
+
+_real_connect = socket.socket.connect
+
+
+def _connect_on_loopback_only(self: socket.socket, address: Any) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        raise AssertionError(f"a test tried to reach {address!r}")
+    _real_connect(self, address)
+
+
+socket.socket.connect = _connect_on_loopback_only  # type: ignore[method-assign,assignment]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
+    """A database of this session's own, made and migrated by its owner; Django logs in as the app."""
+    from django.conf import settings
+    from django.db import connections
+
+    from agentic.server.embedded import EmbeddedPostgres
+    from agentic.server.roles import role_names
+    from agentic.server.setup import setup_database
+
+    server = EmbeddedPostgres(settings.PM_DATA)
+    server.start()
+    _drop_left_over(server.conninfo())
+    with django_db_blocker.unblock():
+        setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
+        yield
+        for connection in connections.all(initialized_only=True):
+            connection.close()
+            connection.close_pool()
+    names = role_names(settings.PM_DATABASE_NAME)
+    _drop(server.conninfo(), settings.PM_DATABASE_NAME, (names.app, names.auditor, names.eraser, names.owner))
+    server.stop_if_unused()
+
+
+def _drop(admin: str, database: str, roles: tuple[str, ...]) -> None:
+    with psycopg.connect(admin, autocommit=True) as conn:
+        conn.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+        for role in roles:
+            conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
+
+
+def _drop_left_over(admin: str) -> None:
+    """Remove what test processes that died have left."""
+    with psycopg.connect(admin, autocommit=True) as conn:
+        rows = conn.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'").fetchall()
+    for (name,) in rows:
+        process = name.removeprefix("test_")
+        if process.isdigit() and not Path(f"/proc/{process}").exists():
+            _drop(admin, name, tuple(f"{name}_{role}" for role in ("app", "auditor", "eraser", "owner")))
+
+
+@pytest.fixture(scope="session")
+def owner_conninfo(django_db_setup: None) -> str:
+    """A superuser's connection string to the test database, to look past every policy."""
+    from django.conf import settings
+
+    from agentic.server.embedded import EmbeddedPostgres
+
+    return EmbeddedPostgres(settings.PM_DATA).conninfo(settings.PM_DATABASE_NAME)
+
+
+@pytest.fixture
+def shared_cases() -> Path:
+    """The folder of shared cases beside the project; the test is skipped where there is none."""
+    folder = Path(__file__).resolve().parent.parent.parent / "shared" / "cases"
+    if not folder.is_dir():
+        pytest.skip("needs the shared cases beside the project")
+    return folder

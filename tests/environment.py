@@ -1,0 +1,14 @@
+"""The environment of the tests, set before Django reads its settings (pyproject.toml loads this with `-p`)."""
+
+import os
+import tempfile
+from pathlib import Path
+
+for _name in [name for name in os.environ if name.startswith("PM_") and name != "PM_TEST_DATA"]:
+    del os.environ[_name]
+os.environ["PM_DATA"] = os.environ.get("PM_TEST_DATA") or str(
+    Path(tempfile.gettempdir()) / f"mailsearch-test-{os.getuid()}"
+)
+# A database of each session's own, so that several sessions can share one server.
+os.environ["PM_DATABASE_NAME"] = f"test_{os.getpid()}"
+os.environ["PM_SECRET_KEY"] = "only-for-tests-" * 4
