@@ -32,7 +32,7 @@ if DEBUG and not PM_EMBEDDED:
 ALLOWED_HOSTS = environment.allowed_hosts(embedded=PM_EMBEDDED)
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "agentic.server.apps.AuditedAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -1,0 +1,28 @@
+"""Django's admin, bound to what its reader may see."""
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+
+from agentic.reviewers import audited_tenants
+from mailsearch.sessions import Binding, bound
+
+
+class AuditedSite(AdminSite):
+    """The admin, each page of it within one transaction that sees the audit of the reader's tenants and no other."""
+
+    site_header = site_title = "mailsearch"
+    index_title = "Administration and audit"
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        inner = super().admin_view(view, cacheable)
+
+        def audited_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            with bound(Binding(audit=audited_tenants(request.user))):
+                response = inner(request, *args, **kwargs)
+                # Lists are read while the page is rendered, so it must happen in here.
+                return response.render() if hasattr(response, "render") else response
+
+        audited_view.csrf_exempt = True  # type: ignore[attr-defined]  # the inner view is protected
+        return audited_view
