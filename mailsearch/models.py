@@ -47,6 +47,8 @@ class Mailbox(models.Model):
     address = models.CharField(max_length=320, blank=True)
     # Whose Authentication-Results count (RFC 8601); empty: nobody's.
     authserv_id = models.CharField(max_length=255, blank=True, default="")
+    # The last message (by id) whose lexemes TermCount holds; later ones are counted when an import pauses or ends.
+    counted_until = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="mailbox_slug_once_per_tenant")]
@@ -180,6 +182,8 @@ class ThreadKey(models.Model):
     # SHA-256 of the Message-ID: the id itself is mail content.
     rfc_id_sha256 = models.BinaryField(max_length=32)
     thread = models.ForeignKey(Thread, models.CASCADE)
+    # False: only referred to so far. What others say of its place counts until it says so itself.
+    arrived = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "rfc_id_sha256"], name="thread_key_once_per_tenant")]
@@ -212,6 +216,8 @@ class Message(MailRow):
     in_reply_to = ArrayField(models.TextField(), default=list)
     references = ArrayField(models.TextField(), default=list)
     subject = models.TextField(blank=True, default="")
+    # Hash of the subject without its prefixes: where a reply names no message, its thread is looked for by this.
+    subject_key = models.BinaryField(max_length=16, null=True, editable=False)
     sent_at = models.DateTimeField(null=True)
     # Seconds east of UTC of the sender's clock, to show `sent_at` as the sender wrote it.
     sent_offset = models.IntegerField(null=True)
@@ -249,6 +255,7 @@ class Message(MailRow):
             models.Index(fields=["thread", "received_at"], name="message_by_thread"),
             models.Index(fields=["tenant", "words_sha256"], name="message_by_words"),
             models.Index(fields=["container"], name="message_by_container"),
+            models.Index(fields=["tenant", "subject_key"], name="message_by_subject"),
         ]
 
 
