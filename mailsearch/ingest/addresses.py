@@ -1,0 +1,122 @@
+"""Addresses of From, To, Cc and their like: split while still encoded, decoded afterwards."""
+
+import re
+
+from mailsearch.ingest import headers
+from mailsearch.ingest.parsed import ParsedAddress
+
+_MOST = 2_000
+_TOKEN = re.compile(
+    rb"\"(?:[^\"\\]|\\.)*\"|=\?[^?\s]{1,60}\?[bBqQ]\?[^?]{0,4000}\?=|<[^<>]*>|[,;:()]|[^\",;:()<=]+|.", re.DOTALL
+)
+_ANGLE = re.compile(rb"<([^<>]*)>")
+_ROUTE = re.compile(r"^@[^:]*:")
+
+
+def read(value: bytes, role: str, hint: str = "") -> tuple[tuple[ParsedAddress, ...], str]:
+    """The addresses of one header, and in one sentence what was wrong with it ("" if nothing).
+
+    Splitting comes first, so that a comma inside an encoded or quoted name parts nothing. A name with a bare comma
+    before an address ("Okafor, Ngozi <n@x.example>") is one person.
+    """
+    pieces = _split(headers.unfold(value))
+    joined, problem = _join_bare_commas(pieces)
+    found = [address for piece in joined if (address := _read_one(piece, role, hint)) is not None]
+    if not found and b"=?" in value and b"@" not in value:
+        # The whole header was encoded, brackets and all.
+        inner = headers.text(value, hint).value.encode("utf-8", "replace")
+        if b"@" in inner and b"=?" not in inner:
+            return read(inner, role, hint)[0], "The address is inside an encoded word."
+    elif not found and value.strip() and not value.rstrip().endswith(b";"):
+        problem = "The header holds no address."
+    return tuple(found), problem
+
+
+def _split(value: bytes) -> list[bytes]:
+    """Pieces between top-level commas; group names ("team: a, b;") and nested comments are left out."""
+    pieces: list[bytes] = []
+    current: list[bytes] = []
+    comment: list[bytes] = []
+    depth = 0
+    for match in _TOKEN.finditer(value):
+        token = match[0]
+        if token == b"(" or depth:
+            depth += {b"(": 1, b")": -1}.get(token, 0)
+            comment.append(token)
+            if not depth:
+                current.append(b"".join(comment))
+                comment = []
+        elif token in (b",", b";"):
+            pieces.append(b"".join(current))
+            current = []
+        elif token == b":" and b"@" not in b"".join(current):
+            current = []
+        else:
+            current.append(token)
+        if len(pieces) >= _MOST:
+            break
+    pieces.append(b"".join([*current, *comment]))
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _join_bare_commas(pieces: list[bytes]) -> tuple[list[bytes], str]:
+    joined: list[bytes] = []
+    waiting: list[bytes] = []
+    problem = ""
+    for piece in pieces:
+        bare = b"@" not in piece and b"<" not in piece
+        if bare:
+            waiting.append(piece)
+        elif waiting and b"<" in piece and not piece.startswith(b"<"):
+            joined.append(b", ".join([*waiting, piece]))
+            waiting = []
+            problem = "The name before an address has a comma without quotes."
+        else:
+            joined += [*waiting, piece]
+            waiting = []
+    return joined + waiting, problem
+
+
+def _read_one(piece: bytes, role: str, hint: str) -> ParsedAddress | None:
+    angles = [match for match in _ANGLE.finditer(piece) if b"@" in match[1]] or list(_ANGLE.finditer(piece))
+    if angles:
+        last = angles[-1]
+        name, address = piece[: last.start()] + piece[last.end() :], last[1]
+    elif b"@" in piece:
+        name, address = _name_in_comment(piece)
+    elif b"<" in piece or not piece.strip():
+        return None
+    else:
+        name, address = piece, b""
+        if re.fullmatch(rb"[A-Za-z0-9._-]+", piece):
+            name, address = b"", piece
+    clean = _address(address, hint)
+    shown = _name(name, hint)
+    return ParsedAddress(role, shown, clean) if clean or shown else None
+
+
+def _name_in_comment(piece: bytes) -> tuple[bytes, bytes]:
+    """The old form "ann@x.example (Ann Example)"."""
+    match = re.search(rb"\((.*)\)", piece, re.DOTALL)
+    if match is None:
+        words = piece.split()
+        address = next((word for word in words if b"@" in word), piece)
+        return b" ".join(word for word in words if word != address), address
+    return match[1], piece[: match.start()] + piece[match.end() :]
+
+
+def _address(value: bytes, hint: str) -> str:
+    address = headers.text(value, hint).value.replace(" ", "").strip("<>\"'").removeprefix("mailto:")
+    address = _ROUTE.sub("", address)[:320]
+    local, at, domain = address.rpartition("@")
+    return f"{local}@{domain.lower()}" if at else address
+
+
+def _name(value: bytes, hint: str) -> str:
+    value = re.sub(rb"\\(.)", rb"\1", value.strip())
+    name = headers.text(value, hint).value
+    while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
+        name = name[1:-1].strip()
+    if name.startswith('"') and name.count('"') == 2:
+        name = name.replace('"', "")
+    return re.sub(r"^\((.*)\)$", r"\1", name)[:500]

@@ -1,0 +1,111 @@
+"""What a file is, from its first bytes; its name and declared type decide only between kinds of text."""
+
+import io
+import re
+import zipfile
+from pathlib import PurePosixPath
+
+import olefile
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"{\\rtf", "rtf"),
+    (b"\x78\x9f\x3e\x22", "tnef"),
+    (b"\x1f\x8b", "packed"),
+    (b"BZh", "packed"),
+    (b"7z\xbc\xaf", "packed"),
+    (b"Rar!", "packed"),
+    (b"\xfd7zXZ", "packed"),
+    (b"\x89PNG", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF8", "image"),
+    (b"BM", "image"),
+    (b"II*\x00", "image"),
+    (b"MM\x00*", "image"),
+    (b"\x00\x00\x01\x00", "image"),
+    (b"ID3", "sound"),
+    (b"OggS", "sound"),
+    (b"MZ", "program"),
+    (b"\x7fELF", "program"),
+)
+_OLE = ((b"EncryptedPackage", "encrypted"), (b"__properties_version1.0", "msg"), (b"Workbook", "xls"), (b"Book", "xls"))
+_BY_EXTENSION = {
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".ics": "calendar", ".vcs": "calendar",
+    ".vcf": "contacts", ".eml": "mail", ".md": "text", ".txt": "text", ".log": "text", ".json": "text", ".xml": "text",
+    ".yaml": "text", ".yml": "text", ".rst": "text", ".patch": "text", ".diff": "text", ".ini": "text", ".conf": "text",
+    ".py": "text", ".sql": "text", ".sh": "text", ".tex": "text", ".c": "text", ".h": "text", ".js": "text", ".css": "text",
+}  # fmt: skip
+_BY_TYPE = {
+    "text/html": "html", "application/xhtml+xml": "html", "text/csv": "csv", "text/tab-separated-values": "csv",
+    "text/calendar": "calendar", "application/ics": "calendar", "text/vcard": "contacts", "text/x-vcard": "contacts",
+    "text/directory": "contacts", "message/rfc822": "mail", "application/json": "text", "application/xml": "text",
+    "text/rfc822-headers": "text", "application/x-patch": "text", "application/x-sh": "text", "application/sql": "text",
+}  # fmt: skip
+_HTML = re.compile(rb"^\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
+
+
+def kind(content: bytes, content_type: str, filename: str) -> str:
+    """One of: pdf docx xlsx pptx odf rtf html csv text calendar contacts mail msg tnef xls zip encrypted, or "other".
+
+    "encrypted" are documents in a container that needs a password.
+    """
+    head = content[:2048]
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _zip_kind(content)
+    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return _ole_kind(content)
+    for magic, found in _MAGIC:
+        if head.startswith(magic):
+            return found if found in ("rtf", "tnef") else "other"
+    return _text_kind(head, content_type.lower(), filename)
+
+
+def _text_kind(head: bytes, content_type: str, filename: str) -> str:
+    stripped = head.lstrip(b"\xef\xbb\xbf \t\r\n").upper()
+    if stripped.startswith(b"BEGIN:VCALENDAR"):
+        return "calendar"
+    if stripped.startswith(b"BEGIN:VCARD"):
+        return "contacts"
+    extension = PurePosixPath(filename.lower()).suffix
+    if _HTML.match(head):
+        return "html"
+    found = _BY_EXTENSION.get(extension) or _BY_TYPE.get(content_type)
+    if found is None and content_type.startswith("text/"):
+        found = "text"
+    if found is None or (b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))):
+        return "other" if found is None or found != "text" else _maybe_binary(head)
+    return found
+
+
+def _maybe_binary(head: bytes) -> str:
+    return "text" if head.count(b"\x00") * 20 < len(head) else "other"
+
+
+def _zip_kind(content: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = set(archive.namelist()[:5_000])
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError, RuntimeError):
+        return _broken_zip_kind(content)
+    for prefix, found in (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx")):
+        if "[Content_Types].xml" in names and any(name.startswith(prefix) for name in names):
+            return found
+    return "odf" if "mimetype" in names and "content.xml" in names else "zip"
+
+
+def _broken_zip_kind(content: bytes) -> str:
+    """The directory at the end is gone: local names still tell what it was."""
+    for mark, found in ((b"word/", "docx"), (b"xl/", "xlsx"), (b"ppt/", "pptx"), (b"content.xml", "odf")):
+        if mark in content[:200_000]:
+            return found
+    return "zip"
+
+
+def _ole_kind(content: bytes) -> str:
+    try:
+        with olefile.OleFileIO(io.BytesIO(content)) as container:
+            names = {entry[0] for entry in container.listdir(streams=True, storages=True)}
+    except (OSError, ValueError, IndexError, TypeError):
+        return "other"
+    return next((found for name, found in _OLE if name.decode() in names), "other")

@@ -1,0 +1,251 @@
+"""What a reader of one message sees as its text, and which parts hang on it as attachments.
+
+Which alternative wins: text/plain, unless it is blank or a stub beside the HTML ("view this in a browser").
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from mailsearch.hits import Block, Region
+from mailsearch.ingest import charset, entities, headers, html, invitations, plain, words
+from mailsearch.ingest.entities import Entity
+from mailsearch.ingest.parsed import Defect, ParsedText
+from mailsearch.ingest.transfer import Content, decode
+
+_META_CHARSET = re.compile(rb"(?i)<meta[^>]{1,200}charset\s*=\s*[\"']?([\w:.-]{2,40})")
+_HTML_START = re.compile(r"^\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_ENRICHED = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,60}>")
+_ENRICHED_PARAMETER = re.compile(r"(?is)<param>.{0,500}?</param>")
+_STUB = re.compile(
+    r"(?i)html|view (?:this|it|the) .{0,40}(?:browser|online)|web ?browser|im browser|navegador|navigateur|does not support|cannot be displayed"
+)
+_CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
+_INLINE_ENCRYPTED = "-----BEGIN PGP MESSAGE-----"
+_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A part that is no body text: an attachment or an image of the page."""
+
+    entity: Entity
+    content: Content
+    filename: str
+    inline: bool = False
+
+
+@dataclass(slots=True)
+class Found:
+    """What one part and all below it hold."""
+
+    # Visible text in reading order, each with "plain" or "html".
+    pieces: list[tuple[str, ParsedText]] = field(default_factory=list)
+    leaves: list[Leaf] = field(default_factory=list)
+    messages: list[Entity] = field(default_factory=list)
+    # In the order in which attachments and messages occur.
+    order: list[Leaf | Entity] = field(default_factory=list)
+    files: list[tuple[str, bytes]] = field(default_factory=list)
+    defects: list[Defect] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    hidden: list[str] = field(default_factory=list)
+    signed: bool = False
+    encrypted: bool = False
+    differ: bool = False
+
+    def take(self, other: "Found", *, pieces: bool = True) -> None:
+        """Add what *other* holds."""
+        if pieces:
+            self.pieces += other.pieces
+        self.order += other.order
+        self.files += other.files
+        self.defects += other.defects
+        self.hidden += other.hidden
+        self.facts = other.facts | self.facts
+        self.signed |= other.signed
+        self.encrypted |= other.encrypted
+        self.differ |= other.differ
+
+    @property
+    def text(self) -> ParsedText:
+        """The pieces as one text."""
+        joined = join(text for _, text in self.pieces)
+        hidden = [joined.hidden_text, *self.hidden]
+        return replace(joined, hidden_text="\n".join(filter(None, hidden)))
+
+
+def read(raw: bytes, root: Entity, *, forwards: bool = False) -> Found:
+    """Everything that the message with tree *root* holds. *forwards* says that its subject calls it forwarded."""
+    return _Reader(raw, forwards).read(root)
+
+
+def join(texts: Iterable[ParsedText]) -> ParsedText:
+    """Several texts as one, with an empty line between them."""
+    pieces: list[str] = []
+    blocks: list[Block] = []
+    regions: list[Region] = []
+    hidden: list[str] = []
+    length = 0
+    for text in texts:
+        if text.hidden_text:
+            hidden.append(text.hidden_text)
+        if not text.text.strip():
+            continue
+        shift = length + (2 if pieces else 0)
+        blocks += [replace(block, start=block.start + shift, end=block.end + shift) for block in text.blocks]
+        regions += [replace(region, start=region.start + shift, end=region.end + shift) for region in text.regions]
+        pieces.append(text.text)
+        length = shift + len(text.text)
+    return ParsedText("\n\n".join(pieces), tuple(blocks), tuple(regions), (), "\n".join(hidden))
+
+
+@dataclass(slots=True)
+class _Reader:
+    raw: bytes
+    forwards: bool
+
+    def read(self, entity: Entity) -> Found:
+        found = Found()
+        found.defects += [Defect(code, entity.path, explanation) for code, explanation in entity.problems]
+        kind = entity.content_type
+        if entities.is_message(entity) and entity.children:
+            found.order.append(entity)
+        elif kind.startswith("multipart/") and entity.children:
+            self._multipart(entity, found)
+        else:
+            self._leaf(entity, found)
+        return found
+
+    def _multipart(self, entity: Entity, found: Found) -> None:
+        subtype = entity.content_type.partition("/")[2]
+        children = [self.read(child) for child in entity.children]
+        if subtype == "alternative":
+            _choose(children, found)
+            return
+        found.signed |= subtype == "signed"
+        found.encrypted |= subtype == "encrypted"
+        for child in children:
+            found.take(child)
+
+    def _leaf(self, entity: Entity, found: Found) -> None:
+        encoding = entity.header("content-transfer-encoding").decode("latin-1")
+        content = decode(self.raw[entity.start : entity.end], encoding)
+        if content.problem:
+            found.defects.append(Defect(content.problem[0], entity.path, content.problem[1]))
+        placed, filename = disposition(entity)
+        kind = entity.content_type
+        if placed == "attachment" or filename or not _is_body(kind):
+            leaf = Leaf(entity, content, filename, placed == "inline" or bool(entity.header("content-id")))
+            found.order.append(leaf)
+            found.encrypted |= kind.endswith("pkcs7-mime") and "signed" not in entity.parameters.get("smime-type", "")
+            found.signed |= kind in _SIGNATURES
+        else:
+            self.text(entity, content, found)
+
+    def text(self, entity: Entity, content: Content, found: Found) -> None:
+        """Add a text part to the body."""
+        kind = entity.content_type
+        if kind == "text/calendar":
+            invitation = invitations.read(content.data)
+            found.pieces.append(("calendar", invitation.text))
+            found.facts |= invitation.facts
+            return
+        declared = entity.parameters.get("charset", "")
+        if not declared and kind == "text/html" and (meta := _META_CHARSET.search(content.data[:4096])):
+            declared = meta[1].decode("latin-1")
+        decoded = charset.decode(content.data, declared)
+        _note_charset(entity.path, declared, decoded, found)
+        text = decoded.text
+        if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):
+            found.pieces.append(("html", html.visible_text(text, forwards=self.forwards)))
+            return
+        if kind in ("text/enriched", "text/richtext"):
+            text = _ENRICHED.sub("", _ENRICHED_PARAMETER.sub("", text)).replace("<<", "<")
+        self._plain(entity, charset.clean(text), found)
+
+    def _plain(self, entity: Entity, text: str, found: Found) -> None:
+        text, files = plain.take_files(text)
+        for name, data, sound in files:
+            found.files.append((name, data))
+            said = "A file was uuencoded in the text; it was taken out" + ("." if sound else ", damaged.")
+            found.defects.append(Defect("uuencode-inline", entity.path, said))
+        found.signed |= _CLEARSIGNED in text
+        found.encrypted |= _INLINE_ENCRYPTED in text
+        flowed = entity.parameters.get("format", "").lower() == "flowed"
+        delsp = entity.parameters.get("delsp", "").lower() == "yes"
+        parsed = plain.visible_text(text, flowed=flowed, delsp=delsp, forwards=self.forwards)
+        found.pieces.append(("plain", parsed))
+
+
+def _choose(children: list[Found], found: Found) -> None:
+    """The winner of a multipart/alternative gives its text; attachments of all are kept."""
+    texts = {
+        kind: join(text for child in children for form, text in child.pieces if form == kind)
+        for kind in ("plain", "html", "calendar")
+    }
+    for child in children:
+        found.take(child, pieces=False)
+    plain_text, html_text, event = texts["plain"], texts["html"], texts["calendar"]
+    if not html_text.text.strip() and not plain_text.text.strip():
+        found.pieces.append(("calendar", event))
+        winner, loser = event, html_text
+    elif _is_stub(plain_text.text, html_text.text):
+        winner, loser = html_text, plain_text
+        found.pieces.append(("html", html_text))
+    else:
+        winner, loser = plain_text, html_text
+        found.pieces.append(("plain", plain_text))
+    if loser.text.strip() and winner.text.strip():
+        found.differ |= words.differ(plain_text.text, html_text.text)
+    if loser.hidden_text:
+        found.hidden.append(loser.hidden_text)
+
+
+def _is_stub(plain_text: str, html_text: str) -> bool:
+    if not html_text.strip():
+        return False
+    said, meant = words.words(plain_text[:200_000]), words.words(html_text[:200_000])
+    if len(said) < 3 <= len(meant):
+        return True
+    if len(said) * 3 < len(meant) and len(said) < 60 and _STUB.search(plain_text):
+        return True
+    return len(said) * 8 < len(meant) and len(said) < 100
+
+
+def _is_body(kind: str) -> bool:
+    if kind in ("text/plain", "text/html", "text/calendar", "text/enriched", "text/richtext", "application/xhtml+xml"):
+        return True
+    return kind in ("message/delivery-status", "message/disposition-notification", "text/markdown", "text/x-markdown")
+
+
+def disposition(entity: Entity) -> tuple[str, str]:
+    """Disposition and file name, the latter from either of the two headers that may give it."""
+    from_type = entity.parameters.get("name", "")
+    value = entity.header("content-disposition")
+    if not value:
+        return "", from_type
+    placed, parameters = headers.parameters(value)
+    return placed, parameters.get("filename", "") or parameters.get("name", "") or from_type
+
+
+def _note_charset(path: str, declared: str, decoded: charset.Decoded, found: Found) -> None:
+    if declared and not charset.lookup(declared):
+        found.defects.append(
+            Defect(
+                "charset-unknown",
+                path,
+                f"The charset {declared[:40]!r} is unknown or not allowed; read as {decoded.charset}.",
+            )
+        )
+    elif decoded.step not in ("declared", "windows-1252") and not (decoded.step == "utf-8" and not declared):
+        named = repr(declared[:40]) if declared else "none"
+        found.defects.append(
+            Defect(
+                "charset-mismatch",
+                path,
+                f"The text is not in its declared charset ({named}); read as {decoded.charset} "
+                f"by the step {decoded.step!r}.",
+            )
+        )
+    if "\x00" in decoded.text:
+        found.defects.append(Defect("nul-characters", path, "NUL characters were taken out of the text."))

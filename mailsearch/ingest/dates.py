@@ -1,0 +1,72 @@
+"""Dates of mail headers: RFC 5322, its obsolete forms, and the wrong ones that real mail carries."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_tz
+
+# Mail did not exist before; a later year is a broken clock.
+_FIRST_YEAR, _LAST_YEAR = 1970, 2100
+# The widest offsets that are in use are -12:00 and +14:00.
+_WIDEST_OFFSET = 14 * 3600
+_COMMENT = re.compile(r"\([^()]{0,200}\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDate:
+    """A moment, or None where there is none; `problem` says in one sentence what was wrong, empty if nothing."""
+
+    moment: datetime | None
+    problem: str = ""
+
+
+def read(value: str) -> ReadDate:
+    """Read a Date header's *value*. The result is aware and keeps the sender's offset. Never raises."""
+    value = value.strip()[:200]
+    if not value:
+        return ReadDate(None, "The date is empty.")
+    try:
+        fields = parsedate_tz(_COMMENT.sub(" ", value))
+    except (ValueError, IndexError, OverflowError, TypeError, AttributeError):
+        fields = None
+    if fields is None:
+        return _read_iso(value)
+    year, problem = _repair_year(fields[0])
+    zone, zone_problem = _zone(fields[9], value)
+    second = min(fields[5], 59)
+    try:
+        moment = datetime(year, *fields[1:5], second, tzinfo=zone)
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError):
+        return ReadDate(None, "The date does not exist.")
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        return ReadDate(None, f"The year {moment.year} can't be right.")
+    return ReadDate(moment, problem or zone_problem)
+
+
+def _read_iso(value: str) -> ReadDate:
+    try:
+        moment = datetime.fromisoformat(value)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        aware.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return ReadDate(None, "The date can't be read.")
+    offset = aware.utcoffset() or timedelta()
+    if not _FIRST_YEAR <= aware.year <= _LAST_YEAR or abs(offset.total_seconds()) > _WIDEST_OFFSET:
+        return ReadDate(None, "The date can't be right.")
+    return ReadDate(aware, "The date is not in the form of mail.")
+
+
+def _repair_year(year: int) -> tuple[int, str]:
+    # Programs that counted years from 1900 wrote 2001 as 101.
+    if 100 <= year <= 150:
+        return year + 1900, f"The year {year} was read as {year + 1900}."
+    return year, ""
+
+
+def _zone(offset: int | None, value: str) -> tuple[timezone, str]:
+    if offset is None:
+        return UTC, ("The zone is unknown; the time was read as UTC." if re.search(r"[A-Za-z+-]\S*$", value) else "")
+    if abs(offset) > _WIDEST_OFFSET:
+        return UTC, "The zone does not exist; the time was read as UTC."
+    return timezone(timedelta(seconds=offset)), ""

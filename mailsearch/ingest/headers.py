@@ -1,0 +1,178 @@
+"""Header fields as text: RFC 2047 words, RFC 2231 parameters, message ids and file names, however broken.
+
+Everything works on raw bytes and returns one clean line: what a header decodes to can never become another header.
+"""
+
+import binascii
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from mailsearch.ingest import charset
+
+_LONGEST = 100_000
+_FOLD = re.compile(rb"(?:\r*\n|\r)[ \t]*")
+_SPACES = re.compile(r"[\s\u0085\u2028\u2029]+")
+# =?charset*language?B-or-Q?text?=, where broken programs leave blanks and single question marks in the text.
+_WORD = re.compile(rb"=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,4000}(?:\?(?!=)[^?]{0,4000}){0,8})\?=")
+_BETWEEN = re.compile(rb"[ \t\r\n]*")
+_NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
+_Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
+_MESSAGE_ID = re.compile(r"<([^<>\s]{1,990})>")
+_BARE_ID = re.compile(r"^[^<>\s@]+@[^<>\s@]+$")
+_PARAMETER = re.compile(
+    rb";[ \t\r\n]*([^\s=;*\"]{1,80})(?:\*([0-9]{1,3}))?(\*)?[ \t\r\n]*=[ \t\r\n]*"
+    rb"(\"(?:[^\"\\]|\\.)*\"?|[^;]*)",
+    re.DOTALL,
+)
+_RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A decoded header. `problem` says in one sentence what was wrong with it, empty if nothing."""
+
+    value: str
+    problem: str = ""
+
+
+def unfold(value: bytes) -> bytes:
+    """*value* on one line (RFC 5322 §2.2.3)."""
+    value = value[:_LONGEST]
+    return _FOLD.sub(b" ", value).strip() if b"\n" in value or b"\r" in value else value.strip()
+
+
+def text(value: bytes, hint: str = "") -> Text:
+    """Decode an unstructured header. *hint* is the charset that the message's body declares, for raw 8-bit headers."""
+    value = unfold(value)
+    if b"=?" not in value and value.isascii() and b"\x1b" not in value:
+        return Text(one_line(value.decode("ascii")))
+    decoded, problem = _decode_words(value, hint)
+    return Text(one_line(decoded), problem)
+
+
+def one_line(value: str) -> str:
+    """*value* cleaned, its line ends and runs of white space as single blanks."""
+    return _SPACES.sub(" ", charset.clean(value)).strip()
+
+
+def message_ids(value: bytes) -> tuple[str, ...]:
+    """The ids of a References or In-Reply-To header in order, without angle brackets and repeats."""
+    decoded = charset.clean(unfold(value).decode("utf-8", "replace"))
+    found = _MESSAGE_ID.findall(decoded)
+    return tuple(dict.fromkeys(found)) or tuple(word for word in decoded.split()[:50] if _BARE_ID.match(word))
+
+
+def message_id(value: bytes) -> str:
+    """The id of a Message-ID header without angle brackets; "" where it holds none."""
+    found = message_ids(value)
+    if found:
+        return found[0]
+    rest = one_line(unfold(value).decode("utf-8", "replace")).strip("<> ")
+    return rest.replace(" ", "")[:990]
+
+
+def parameters(value: bytes, hint: str = "") -> tuple[str, dict[str, str]]:
+    """A structured header as its lower-case first word and its parameters (RFC 2045, RFC 2231, RFC 2047 by mistake).
+
+    Sections of an RFC 2231 value are joined as bytes before they are decoded, since they may cut a character.
+    """
+    value = unfold(value)
+    head, _, _ = value.partition(b";")
+    first = one_line(head.decode("latin-1")).lower()
+    plain: dict[str, str] = {}
+    sections: dict[str, list[tuple[int, bool, bytes]]] = {}
+    for match in _PARAMETER.finditer(value, len(head)):
+        name = match[1].decode("latin-1").lower()
+        if match[2] is None and match[3] is None:
+            plain.setdefault(name, text(_unquote(match[4]), hint).value)
+        else:
+            sections.setdefault(name, []).append((int(match[2] or 0), match[3] is not None, _unquote(match[4])))
+    return first, plain | {name: _join_sections(found, hint) for name, found in sections.items()}
+
+
+def safe_filename(name: str) -> str:
+    """A file name that names no place: the last part of a path, without controls, reserved names and leading dots."""
+    name = one_line(name).replace("\\", "/").rstrip("/")
+    name = re.sub(r"[<>:\"|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]", "_", name.rsplit("/", 1)[-1])
+    name = name.strip(" ").lstrip(".").rstrip(". ")
+    if _RESERVED.match(name):
+        name = f"_{name}"
+    if len(name) > 200:
+        stem, dot, extension = name.rpartition(".")
+        name = f"{stem[:180]}.{extension[:19]}" if dot and stem else name[:200]
+    return name
+
+
+def _unquote(value: bytes) -> bytes:
+    value = value.strip()
+    if not value.startswith(b'"'):
+        return value
+    value = value[1:-1] if value.endswith(b'"') and len(value) > 1 else value[1:]
+    # A backslash before a letter is a Windows path that was never escaped, not a quoted pair.
+    return re.sub(rb"\\([\"\\])", rb"\1", value)
+
+
+def _join_sections(found: list[tuple[int, bool, bytes]], hint: str) -> str:
+    found.sort(key=lambda section: section[0])
+    declared, data = "", b""
+    for position, (_number, extended, value) in enumerate(found[:200]):
+        if extended and position == 0 and value.count(b"'") >= 2:
+            label, _, value = value.split(b"'", 2)
+            declared = label.decode("latin-1")
+        data += unquote_to_bytes(value) if extended else value
+    return one_line(charset.decode(data, declared, hint).text)
+
+
+def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
+    pieces: list[str] = []
+    run = b""
+    run_charset = ""
+    problem = ""
+    end = 0
+    for match in _WORD.finditer(value):
+        between = value[end : match.start()]
+        label = match[1].decode("latin-1")
+        adjacent = end > 0 and _BETWEEN.fullmatch(between) is not None
+        if run and not (adjacent and label.lower() == run_charset.lower()):
+            pieces.append(_decode_run(run, run_charset, hint))
+            run = b""
+        if not adjacent:
+            raw, raw_problem = _decode_raw(between, hint)
+            pieces.append(raw)
+            problem = problem or raw_problem
+        if not charset.lookup(label):
+            problem = f"The charset of an encoded word is unknown or not allowed: {label[:40]}."
+        # Words are joined before decoding: programs cut them inside a character.
+        run += _word_bytes(match[2], match[3])
+        run_charset = label
+        end = match.end()
+    if run:
+        pieces.append(_decode_run(run, run_charset, hint))
+    raw, raw_problem = _decode_raw(value[end:], hint)
+    return "".join([*pieces, raw]), problem or raw_problem
+
+
+def _decode_run(run: bytes, label: str, hint: str) -> str:
+    return charset.decode(run, label, hint).text
+
+
+def _decode_raw(value: bytes, hint: str) -> tuple[str, str]:
+    if value.isascii() and b"\x1b" not in value:
+        return value.decode("ascii"), ""
+    try:
+        return value.decode("utf-8"), ""
+    except UnicodeDecodeError:
+        decoded = charset.decode(value, "", hint)
+        return decoded.text, f"The header has raw 8-bit text; its encoding was taken to be {decoded.charset}."
+
+
+def _word_bytes(encoding: bytes, content: bytes) -> bytes:
+    if encoding in b"qQ":
+        return _Q_BYTE.sub(lambda match: bytes((int(match[1], 16),)), content.replace(b"_", b" "))
+    content = _NOT_BASE64.sub(b"", content)
+    content = content[: len(content) - 1] if len(content) % 4 == 1 else content
+    try:
+        return binascii.a2b_base64(content + b"=" * (-len(content) % 4))
+    except binascii.Error:
+        return b""

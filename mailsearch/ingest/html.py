@@ -1,0 +1,245 @@
+"""text/html as visible text: one walk over the parsed tree that knows what a reader would not see.
+
+Blocks come out in reading order (paragraph, heading, list item, table row, code). Hidden text is kept apart and never
+gets into the text; scripts and style sheets are dropped. Nothing is fetched.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from mailsearch.hits import Block, BlockKind
+from mailsearch.ingest import charset, regions, styles
+from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.parsed import ParsedText
+from mailsearch.ingest.styles import Look
+
+_DROPPED = frozenset(
+    "script style link meta base object embed applet svg math canvas audio video iframe frame map".split()
+)
+_UNSEEN = frozenset("title template datalist noframes noembed head".split())
+_BLOCKS = frozenset(
+    "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form"
+    " h1 h2 h3 h4 h5 h6 header hr li main menu nav ol p pre section summary table tbody thead tfoot caption tr td th ul"
+    " legend option select optgroup listing plaintext xmp html".split()
+)
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_CODE = frozenset(("pre", "listing", "plaintext", "xmp"))
+_SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
+_FORMAT = re.compile("[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]")
+_TAG = re.compile(r"<[^<>]*>")
+_LAYOUT_CELL = 200
+_DEEPEST = 2_000
+_LARGEST = 10_000_000
+
+
+@dataclass(slots=True)
+class _Piece:
+    text: str
+    kind: BlockKind
+    quotes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    look: Look
+    kind: BlockKind = "paragraph"
+    quotes: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Output:
+    """Text on its way: inline text becomes pieces, pieces of a cell become cells, cells a row."""
+
+    inline: list[str] = field(default_factory=list)
+    sinks: list[list[_Piece]] = field(default_factory=lambda: [[]])
+    rows: list[list[list[_Piece]]] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    quotes: int = 0
+
+    def flush(self, state: _State) -> None:
+        """End the block that is open."""
+        if not self.inline:
+            return
+        text = "".join(self.inline)
+        self.inline.clear()
+        text = text.strip("\n").rstrip() if state.kind == "code" else _tidy(text)
+        if text.strip():
+            self.sinks[-1].append(_Piece(text, state.kind, state.quotes))
+
+    def end_row(self, state: _State) -> None:
+        """Put the cells of the innermost row together."""
+        cells = self.rows.pop() if self.rows else []
+        filled = [cell for cell in cells if cell]
+        if len(filled) < 2 or any(_is_layout(cell) for cell in filled):
+            for cell in filled:
+                self.sinks[-1].extend(cell)
+            return
+        while not cells[-1]:
+            cells.pop()
+        text = " | ".join(" ".join(piece.text.replace("\n", " ") for piece in cell) for cell in cells)
+        self.sinks[-1].append(_Piece(text, "row", state.quotes))
+
+
+def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
+    """The text that a reader of *html* sees, with blocks and regions; hidden text apart. Never raises."""
+    tree = LexborHTMLParser(charset.clean(html[:_LARGEST]))
+    output = _Output()
+    root = tree.root
+    if root is not None:
+        sheets = [node.text() for node in tree.css("style")[:200]]
+        ruled = styles.rules(tree, sheets) if sheets else {}
+        _walk(root, ruled, output)
+    builder = TextBuilder()
+    quoted = _build(output.sinks[0], builder)
+    for text in output.hidden:
+        builder.hide(text)
+    parsed = builder.parsed()
+    found = regions.mark(parsed.text, parsed.blocks, quoted=quoted, forwards=forwards)
+    return ParsedText(parsed.text, parsed.blocks, found, (), parsed.hidden_text)
+
+
+def _walk(root: LexborNode, ruled: dict[int, dict[str, tuple[str, bool]]], output: _Output) -> None:
+    """Depth first without recursion. The stack holds what is left of each level and the state to go back to."""
+    stack: list[tuple[LexborNode | None, str, _State]] = [(root, "", _State(Look()))]
+    while stack:
+        node, parent_tag, state = stack.pop()
+        if node is None:
+            _leave(parent_tag, state, output)
+            continue
+        tag = node.tag or ""
+        following = node.next
+        if following is not None:
+            stack.append((following, parent_tag, state))
+        if tag[:1] == "-" or tag[:1] == "_":
+            _leaf(node, tag, state, output)
+        elif tag in _DROPPED:
+            continue
+        elif tag == "br":
+            _text("\n", state, output, literal=True)
+        else:
+            inner = _enter(node, tag, state, ruled, output)
+            stack.append((None, tag, state if tag not in _BLOCKS else inner))
+            child = node.child
+            if child is not None and len(stack) < _DEEPEST:
+                stack.append((child, tag, inner))
+
+
+def _leaf(node: LexborNode, tag: str, state: _State, output: _Output) -> None:
+    if tag == "-text":
+        _text(node.text_content or "", state, output)
+    elif tag == "-comment":
+        output.hidden.append(_TAG.sub(" ", (node.comment_content or "")[:20_000]))
+
+
+def _text(text: str, state: _State, output: _Output, *, literal: bool = False) -> None:
+    if not state.look.shows:
+        output.hidden.append(text)
+        return
+    if not literal and state.kind != "code":
+        text = _SPACE.sub(" ", text)
+    output.inline.append(text if text.isascii() else _FORMAT.sub("", text))
+
+
+def _enter(
+    node: LexborNode, tag: str, state: _State, ruled: dict[int, dict[str, tuple[str, bool]]], output: _Output
+) -> _State:
+    attributes = node.attributes
+    look = _look(tag, attributes, state.look, ruled.get(node.mem_id, {}) if ruled else {})
+    if tag not in _BLOCKS:
+        return state if look is state.look else _State(look, state.kind, state.quotes)
+    output.flush(state)
+    if tag == "tr":
+        output.rows.append([])
+    elif tag in ("td", "th"):
+        output.sinks.append([])
+    kind = state.kind
+    if tag in _HEADINGS:
+        kind = "heading"
+    elif tag in ("li", "dt", "dd", "option"):
+        kind = "item"
+    elif tag in _CODE:
+        kind = "code"
+    elif tag in ("table", "td", "th"):
+        kind = "paragraph"
+    quotes = state.quotes
+    if tag == "blockquote" and _quotes(attributes):
+        output.quotes += 1
+        quotes = (*quotes, output.quotes)
+    return _State(look, kind, quotes)
+
+
+def _leave(tag: str, state: _State, output: _Output) -> None:
+    if tag not in _BLOCKS:
+        return
+    output.flush(state)
+    if tag in ("td", "th") and len(output.sinks) > 1:
+        cell = output.sinks.pop()
+        if output.rows:
+            output.rows[-1].append(cell)
+        else:
+            output.sinks[-1].extend(cell)
+    elif tag == "tr":
+        output.end_row(state)
+
+
+def _look(tag: str, attributes: dict[str, str | None], look: Look, ruled: dict[str, tuple[str, bool]]) -> Look:
+    if tag in _UNSEEN and tag != "head":
+        return styles.look(look, {"display": "none"})
+    if not attributes and not ruled and tag != "dialog":
+        return look
+    style: dict[str, str] = {}
+    if tag == "a" and attributes.get("href"):
+        style["color"] = "#0000ee"
+    for name, key in (("bgcolor", "background-color"), ("background", "background-image")):
+        if attributes.get(name):
+            style[key] = f"url({attributes[name]})" if name == "background" else str(attributes[name]).lower()
+    if tag == "font" and attributes.get("color"):
+        style["color"] = str(attributes["color"]).lower()
+    if tag == "body" and attributes.get("text"):
+        style["color"] = str(attributes["text"]).lower()
+    style |= styles.cascade(ruled, styles.declarations(attributes.get("style") or ""))
+    if "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
+        style.setdefault("display", "none")
+    return styles.look(look, style) if style else look
+
+
+def _quotes(attributes: dict[str, str | None]) -> bool:
+    """Whether a blockquote quotes; some programs use it to indent, and then say that it has no border."""
+    if (attributes.get("type") or "").lower() == "cite" or "quote" in (attributes.get("class") or "").lower():
+        return True
+    return re.search(r"border(?:-width)?\s*:\s*(?:none|0|medium none)", attributes.get("style") or "", re.I) is None
+
+
+def _tidy(text: str) -> str:
+    if "\n" in text:
+        text = re.sub(r" *\n *", "\n", text)
+        text = re.sub(r"\n{3,}", "\n\n", text)
+    return re.sub(r" {2,}", " ", text).strip()
+
+
+def _is_layout(cell: list[_Piece]) -> bool:
+    """Whether a cell holds a column of a page rather than a value of a table."""
+    if any(piece.kind != "paragraph" for piece in cell):
+        return True
+    return len(cell) > 1 and sum(len(piece.text) for piece in cell) > _LAYOUT_CELL
+
+
+def _build(pieces: list[_Piece], builder: TextBuilder) -> list[tuple[int, int]]:
+    """Add the pieces to *builder*; the spans of the quotes that they stand in."""
+    spans: dict[int, tuple[int, int]] = {}
+    for piece in pieces:
+        for text in _paragraphs(piece):
+            block: Block | None = builder.add(text, piece.kind)
+            if block is None:
+                continue
+            for quote in piece.quotes:
+                start, _ = spans.get(quote, (block.start, block.end))
+                spans[quote] = (start, block.end)
+    return list(spans.values())
+
+
+def _paragraphs(piece: _Piece) -> list[str]:
+    """Two line breaks in a row end a paragraph for the eye."""
+    return re.split(r"\n{2,}", piece.text) if piece.kind == "paragraph" else [piece.text]

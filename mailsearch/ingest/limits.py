@@ -1,0 +1,266 @@
+"""Parsing in a child process that can be killed: no message can hang, crash or exhaust the importer.
+
+The child is started once and reused. It has no environment, no open files but its two pipes, and limits of memory and
+processor time. What comes back is unpickled with a list of allowed classes, so even a child that hostile bytes took
+over can hand nothing else to its parent.
+"""
+
+import contextlib
+import io
+import os
+import pickle
+import resource
+import select
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import BinaryIO
+
+from mailsearch.hits import Authentication
+from mailsearch.ingest import mime, minimal
+from mailsearch.ingest.parsed import Defect, ParsedMessage, ParsedText
+
+MEMORY = 1 << 30
+PARSE_SECONDS = 10.0
+ATTACHMENT_SECONDS = 20.0
+# A child is replaced after so many messages, so that what leaks in other people's parsers stays small.
+_MESSAGES_A_CHILD = 5_000
+_ATTEMPTS = 4
+_LENGTH = struct.Struct("!Q")
+_ALLOWED = {
+    "mailsearch.ingest.parsed": {"Defect", "ParsedAddress", "ParsedText", "ParsedAttachment", "ParsedMessage"},
+    "mailsearch.hits": {"Authentication", "Block", "Region"},
+    "datetime": {"datetime", "timezone", "timedelta", "date"},
+    "builtins": {"frozenset", "set"},
+}
+
+
+class _ChildGone(Exception):
+    """The child ended; `reason` is `timed_out` or `crashed`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Worker:
+    """A child process that parses messages. Not for use by several threads at once. Close it, or use it in `with`.
+
+    *parse_seconds* bound headers and bodies of one message, *attachment_seconds* all its attachments.
+    """
+
+    def __init__(
+        self,
+        *,
+        memory: int = MEMORY,
+        parse_seconds: float = PARSE_SECONDS,
+        attachment_seconds: float = ATTACHMENT_SECONDS,
+    ) -> None:
+        self._memory = memory
+        self._parse_seconds = parse_seconds
+        self._attachment_seconds = attachment_seconds
+        self._child: subprocess.Popen[bytes] | None = None
+        self._served = 0
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def parse(self, raw: bytes, *, trusted_authserv_id: str = "", read_attachments: bool = True) -> ParsedMessage:
+        """`mime.parse` in the child. Never raises for anything in *raw*, never takes longer than the limits.
+
+        An attachment that takes too long or kills the child comes back as `timed_out` or `corrupt`, the rest of the
+        message intact. If the message itself does, a minimal one comes back with the defect `timed_out` or `crashed`.
+        """
+        unreadable: dict[int, str] = {}
+        for _attempt in range(_ATTEMPTS):
+            outcome = self._attempt(raw, trusted_authserv_id, read_attachments, unreadable)
+            if outcome is not None:
+                return outcome
+        # Attachment after attachment kills the child: the message is kept without the text of any.
+        return self.parse(raw, trusted_authserv_id=trusted_authserv_id, read_attachments=False)
+
+    def parse_many(
+        self, raws: Iterable[bytes], *, trusted_authserv_id: str = "", read_attachments: bool = True
+    ) -> Iterator[ParsedMessage]:
+        """`parse` for each of *raws*, in order."""
+        for raw in raws:
+            yield self.parse(raw, trusted_authserv_id=trusted_authserv_id, read_attachments=read_attachments)
+
+    def close(self) -> None:
+        """End the child."""
+        child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+        self._served = 0
+
+    def _attempt(
+        self, raw: bytes, trusted: str, read_attachments: bool, unreadable: dict[int, str]
+    ) -> ParsedMessage | None:
+        """One try; None where an attachment ended the child, which *unreadable* then names."""
+        attachment = -1
+        deadline = time.monotonic() + self._parse_seconds
+        try:
+            child = self._running()
+            self._send(child, pickle.dumps((raw, trusted, read_attachments, unreadable)), deadline)
+            while True:
+                kind, value = self._receive(child, deadline)
+                if kind == "message":
+                    return value if isinstance(value, ParsedMessage) else minimal.message(raw, "crashed")
+                if attachment < 0:
+                    deadline = max(deadline, time.monotonic()) + self._attachment_seconds
+                attachment = int(str(value))
+        except _ChildGone as gone:
+            self.close()
+            if attachment < 0:
+                return minimal.message(raw, gone.reason)
+            unreadable[attachment] = "timed_out" if gone.reason == "timed_out" else "corrupt"
+            return None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._served >= _MESSAGES_A_CHILD or (self._child is not None and self._child.poll() is not None):
+            self.close()
+        if self._child is None:
+            code = f"import sys; sys.path[:] = {sys.path!r}; from mailsearch.ingest import limits; limits.serve({self._memory})"
+            # -I and the empty environment: nothing of the caller's settings or secrets reaches the child.
+            self._child = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-I", "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                close_fds=True,
+                start_new_session=True,
+            )
+            os.set_blocking(_pipe(self._child.stdin).fileno(), False)
+            os.set_blocking(_pipe(self._child.stdout).fileno(), False)
+        self._served += 1
+        return self._child
+
+    def _send(self, child: subprocess.Popen[bytes], data: bytes, deadline: float) -> None:
+        descriptor = _pipe(child.stdin).fileno()
+        view = memoryview(_LENGTH.pack(len(data)) + data)
+        while view:
+            _wait(descriptor, deadline, writing=True)
+            try:
+                view = view[os.write(descriptor, view[: 1 << 20]) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise _ChildGone("crashed") from error
+
+    def _receive(self, child: subprocess.Popen[bytes], deadline: float) -> tuple[str, object]:
+        (length,) = _LENGTH.unpack(self._read(child, _LENGTH.size, deadline))
+        if length > self._memory:
+            raise _ChildGone("crashed")
+        return _loads(self._read(child, length, deadline))
+
+    def _read(self, child: subprocess.Popen[bytes], count: int, deadline: float) -> bytes:
+        descriptor = _pipe(child.stdout).fileno()
+        pieces: list[bytes] = []
+        while count:
+            _wait(descriptor, deadline, writing=False)
+            try:
+                piece = os.read(descriptor, min(count, 1 << 20))
+            except BlockingIOError:
+                continue
+            if not piece:
+                raise _ChildGone("crashed")
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+
+def _pipe(pipe: "io.BufferedWriter | BinaryIO | object") -> BinaryIO:
+    assert pipe is not None
+    return pipe  # type: ignore[return-value]
+
+
+def _wait(descriptor: int, deadline: float, *, writing: bool) -> None:
+    left = deadline - time.monotonic()
+    ready = select.select([] if writing else [descriptor], [descriptor] if writing else [], [], max(left, 0))
+    if not any(ready):
+        raise _ChildGone("timed_out")
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> object:
+        if name not in _ALLOWED.get(module, ()):
+            raise pickle.UnpicklingError(f"{module}.{name} may not come from a child")
+        return super().find_class(module, name)
+
+
+def _loads(data: bytes) -> tuple[str, object]:
+    try:
+        kind, value = _Unpickler(io.BytesIO(data)).load()
+    except Exception as error:  # noqa: BLE001
+        # A child that hostile bytes took over may send anything; every way in which that fails is the same to us.
+        raise _ChildGone("crashed") from error
+    return str(kind), value
+
+
+def serve(memory: int) -> None:
+    """The child: read requests from standard input, write results to standard output, until the parent closes it."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    sys.setrecursionlimit(2_000)
+    requests, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    # Whatever a library prints must not end up between the results.
+    os.dup2(2, 1)
+    while header := requests.read(_LENGTH.size):
+        (length,) = _LENGTH.unpack(header)
+        raw, trusted, read_attachments, unreadable = pickle.loads(requests.read(length))  # noqa: S301
+        _limit_processor_time()
+        _write(results, ("message", _parse(raw, trusted, read_attachments, unreadable, results)))
+
+
+def _parse(
+    raw: bytes, trusted: str, read_attachments: bool, unreadable: dict[int, str], results: BinaryIO
+) -> ParsedMessage:
+    count = -1
+
+    def read_text(content: bytes, content_type: str, filename: str) -> tuple[str, ParsedText]:
+        nonlocal count
+        count += 1
+        if count in unreadable:
+            return unreadable[count], ParsedText("")
+        _write(results, ("attachment", count))
+        return mime.attachments.read_text(content, content_type, filename)
+
+    try:
+        if read_attachments:
+            return mime.parse_with(raw, read_text, trusted)
+        return mime.parse(raw, trusted_authserv_id=trusted, read_attachments=False)
+    except (Exception, MemoryError) as error:  # noqa: BLE001
+        # The last fence of the parser: a mistake of ours must cost one message its text, never the import.
+        explanation = f"The parser failed: {type(error).__name__}."
+        return replace(minimal.message(raw, "crashed"), defects=(Defect("crashed", "", explanation),))
+
+
+def _limit_processor_time() -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = int(used.ru_utime + used.ru_stime + 2 * (PARSE_SECONDS + ATTACHMENT_SECONDS)) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def _write(results: BinaryIO, value: tuple[str, object]) -> None:
+    data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+    results.write(_LENGTH.pack(len(data)) + data)
+    results.flush()
+
+
+_ = Authentication

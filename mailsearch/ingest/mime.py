@@ -1,0 +1,245 @@
+"""One message from bytes to a value: headers, visible text, attachments, messages inside it, and what was wrong.
+
+Nothing here raises on any bytes. Work on hostile bytes can still take long: `limits.Worker` runs it in a process that
+can be killed.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from mailsearch.hits import Authentication, Region
+from mailsearch.ingest import (
+    addresses,
+    attachments,
+    authentication,
+    bodies,
+    charset,
+    dates,
+    entities,
+    headers,
+    language,
+)
+from mailsearch.ingest.bodies import Found, Leaf
+from mailsearch.ingest.entities import Entity
+from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedAttachment, ParsedMessage, ParsedText
+
+ReadText = Callable[[bytes, str, str], tuple[str, ParsedText]]
+
+LARGEST = 50_000_000
+_DEEPEST_MESSAGE = 10
+_MOST_MESSAGES = 200
+_ROLES = ("from", "sender", "reply-to", "to", "cc", "bcc")
+_FORWARDED = re.compile(
+    r"^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|wg|tr|rv|enc|i|vs|vb|pd|fs|doorst|ilt|továbbítás|转发|轉寄)\s?[:：]", re.I
+)
+
+
+def parse(raw: bytes, *, trusted_authserv_id: str = "", read_attachments: bool = True) -> ParsedMessage:
+    """Read one message. Never raises.
+
+    *trusted_authserv_id* names the border whose Authentication-Results may be believed; without one the result is
+    unknown. Without *read_attachments* attachments are listed with their bytes and no text.
+    """
+    return parse_with(raw, attachments.read_text if read_attachments else _leave_unread, trusted_authserv_id)
+
+
+def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -> ParsedMessage:
+    """`parse` with another way to read the text of attachments."""
+    too_large = len(raw) > LARGEST
+    root = entities.read(raw[:LARGEST] if too_large else raw)
+    message = _Parser(raw, read_text, trusted_authserv_id).message(root, 0)
+    if too_large:
+        defect = Defect("too-large", "", f"The message has {len(raw)} bytes; {LARGEST} were read.")
+        message = replace(message, defects=(*message.defects, defect))
+    return message
+
+
+def _leave_unread(_content: bytes, _content_type: str, _filename: str) -> tuple[str, ParsedText]:
+    return "unsupported", ParsedText("")
+
+
+@dataclass(slots=True)
+class _Heads:
+    """Reads headers and notes what was wrong with them."""
+
+    root: Entity
+    hint: str
+    defects: list[Defect] = field(default_factory=list)
+
+    def text(self, name: str) -> str:
+        value = self.root.header(name)
+        if not value:
+            return ""
+        decoded = headers.text(value, self.hint)
+        if decoded.problem:
+            self.note("header-encoding", name, decoded.problem)
+        return decoded.value
+
+    def note(self, code: str, name: str, explanation: str) -> None:
+        self.defects.append(Defect(code, name, explanation))
+
+
+@dataclass(slots=True)
+class _Parser:
+    raw: bytes
+    read_text: ReadText
+    trusted: str
+
+    def message(self, root: Entity, depth: int) -> ParsedMessage:
+        """The message whose headers and body *root* is; *depth* counts the messages around it."""
+        heads = _Heads(root, _charset_hint(root))
+        subject = heads.text("subject")
+        found = bodies.read(self.raw, root, forwards=_FORWARDED.match(subject) is not None)
+        listed, nested, defects = self._attached(found, depth)
+        body, more = _body(found)
+        people = _addresses(heads)
+        sent = _sent_at(heads)
+        identity = _message_id(heads)
+        return ParsedMessage(
+            rfc_message_id=identity,
+            in_reply_to=headers.message_ids(root.header("in-reply-to")),
+            references=headers.message_ids(root.header("references")),
+            subject=subject,
+            addresses=people,
+            sent_at=sent,
+            received_at=_received_at(root.fields),
+            body=body,
+            language=language.detect(_own_words(body)),
+            authentication=authentication.read(root.fields, self.trusted) if depth == 0 else Authentication(),
+            attachments=listed,
+            defects=tuple(dict.fromkeys((*heads.defects, *found.defects, *defects, *more))),
+            list_id=_list_id(heads),
+            auto_submitted=_is_automatic(root),
+            encrypted=found.encrypted,
+            signed=found.signed,
+            alternatives_differ=found.differ,
+            extras=found.facts,
+            nested=nested,
+        )
+
+    def _attached(
+        self, found: Found, depth: int
+    ) -> tuple[tuple[ParsedAttachment, ...], tuple[ParsedMessage, ...], list[Defect]]:
+        listed: list[ParsedAttachment] = []
+        nested: list[ParsedMessage] = []
+        defects: list[Defect] = []
+        for item in found.order:
+            if isinstance(item, Leaf):
+                listed += self._leaf(item, found, defects)
+            elif depth < _DEEPEST_MESSAGE and len(nested) < _MOST_MESSAGES:
+                inner = self.message(item.children[0], depth + 1)
+                nested.append(inner)
+                listed.append(_as_attachment(item, inner, self.raw))
+            else:
+                defects.append(Defect("nesting-depth", item.path, "Messages nest too deep; this one was kept unread."))
+        for name, data in found.files:
+            listed.append(self._file(name, "application/octet-stream", data))
+        return tuple(listed), tuple(nested), defects
+
+    def _leaf(self, leaf: Leaf, found: Found, defects: list[Defect]) -> list[ParsedAttachment]:
+        kind = leaf.entity.content_type
+        name = headers.safe_filename(leaf.filename)
+        return [replace(self._file(name, kind, leaf.content.data), inline=leaf.inline)]
+
+    def _file(self, filename: str, content_type: str, data: bytes) -> ParsedAttachment:
+        filename = headers.safe_filename(filename)
+        state, text = self.read_text(data, content_type, filename)
+        return ParsedAttachment(filename, content_type, data, state, text)
+
+
+def _body(found: Found) -> tuple[ParsedText, list[Defect]]:
+    return found.text, []
+
+
+def _charset_hint(root: Entity) -> str:
+    pending = [root]
+    while pending:
+        entity = pending.pop(0)
+        label = entity.parameters.get("charset", "")
+        if entity.content_type.startswith("text/") and charset.lookup(label) not in ("", "ascii", "utf-8"):
+            return label
+        pending += entity.children[:20]
+    return ""
+
+
+def _addresses(heads: _Heads) -> tuple[ParsedAddress, ...]:
+    people: list[ParsedAddress] = []
+    for role in _ROLES:
+        for name, value in heads.root.fields:
+            if name != role:
+                continue
+            found, problem = addresses.read(value, role, heads.hint)
+            people += found
+            if problem:
+                heads.note("address-malformed", role, problem)
+            if role in ("from", "sender"):
+                break
+    return tuple(dict.fromkeys(people))
+
+
+def _sent_at(heads: _Heads) -> "dates.datetime | None":
+    value = heads.root.header("date")
+    if not value:
+        heads.note("date-missing", "date", "The message has no date.")
+        return None
+    read = dates.read(headers.text(value).value)
+    if read.problem:
+        heads.note("date-invalid" if read.moment is None else "date-repaired", "date", read.problem)
+    return read.moment
+
+
+def _received_at(fields: Sequence[tuple[str, bytes]]) -> "dates.datetime | None":
+    value = next((value for name, value in fields if name == "received"), b"")
+    stamp = headers.text(value).value.rpartition(";")[2] if b";" in value else ""
+    return dates.read(stamp).moment if stamp else None
+
+
+def _message_id(heads: _Heads) -> str:
+    values = [value for name, value in heads.root.fields if name == "message-id"]
+    identity = headers.message_id(values[0]) if values else ""
+    if not identity:
+        heads.note("message-id-missing", "message-id", "The message has no Message-ID.")
+    if len(values) > 1:
+        heads.note("message-id-repeated", "message-id", "The message has several Message-IDs; the first counts.")
+    return identity
+
+
+def _list_id(heads: _Heads) -> str:
+    value = heads.text("list-id")
+    match = re.search(r"<([^<>]{1,200})>", value)
+    return (match[1] if match else value).strip().lower()[:200]
+
+
+def _is_automatic(root: Entity) -> bool:
+    stated = root.header("auto-submitted").strip().lower()
+    if stated and not stated.startswith(b"no"):
+        return True
+    return root.header("precedence").strip().lower() in (b"auto_reply", b"bulk", b"junk") or bool(
+        root.header("x-autoreply")
+    )
+
+
+def _own_words(body: ParsedText) -> str:
+    """What the sender wrote now; all of it where that is nothing."""
+    pieces, position = [], 0
+    for region in body.regions:
+        pieces.append(body.text[position : region.start])
+        position = region.end
+    own = "".join([*pieces, body.text[position:]])
+    return own if len(own.strip()) > 40 else body.text
+
+
+def _as_attachment(entity: Entity, message: ParsedMessage, raw: bytes) -> ParsedAttachment:
+    """A message inside this one as an attachment, its text marked as forwarded."""
+    _, filename = bodies.disposition(entity)
+    sender = next((one for one in message.addresses if one.role == "from"), None)
+    said_by = (
+        f"{sender.name} <{sender.address}>".strip() if sender and sender.name else sender.address if sender else ""
+    )
+    text = message.body
+    if text.text:
+        text = replace(text, regions=(Region(0, len(text.text), "forwarded", said_by),))
+    name = headers.safe_filename(filename) or headers.safe_filename(f"{message.subject[:80] or 'message'}.eml")
+    content = raw[entity.start : entity.end]
+    return ParsedAttachment(name, entity.content_type, content, "ok" if text.text else "empty", text)

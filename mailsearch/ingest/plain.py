@@ -1,0 +1,151 @@
+"""text/plain as visible text with blocks: flowed lines joined (RFC 3676), files in the text taken out (uuencode)."""
+
+import binascii
+import re
+
+from mailsearch.hits import Block, BlockKind
+from mailsearch.ingest import blocks, charset, regions
+from mailsearch.ingest.parsed import ParsedText
+
+_PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
+_ITEM = re.compile(r"(?:[-*+•·‣–o]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])[ \t]+\S")
+_ROW = re.compile(r"^\s*\|.*\|\s*$|\S\t+\S.*\t|[^|\s] *\| .+ \| ?|^\S[^\t]*\t+[^\t]+$|\S {3,}\S.* {3,}\S")
+_CODE = re.compile(r"^(?: {4,}|\t)\S|^(?:diff |index [0-9a-f]+\.\.|@@ |--- a/|\+\+\+ b/)")
+_RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_UUENCODED = re.compile(
+    r"^begin(?:-base64)? [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][ -~]{0,90}\n|`?\n)*?)(?:`|={4}| )?\s*\n?end[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwards: bool = False) -> ParsedText:
+    """The text as the mail has it, with blocks and regions.
+
+    Quote prefixes stay; white space at line ends goes. With *flowed*, soft line breaks are joined (without the blank
+    before them if *delsp*) and stuffed blanks are taken out.
+    """
+    text = charset.clean(text)
+    if flowed:
+        text = _unflow(text, delsp)
+    text = _TRAILING.sub("", text).strip("\n")[: blocks.MOST_TEXT]
+    found = mark_blocks(text)
+    return ParsedText(text, found, regions.mark(text, found, forwards=forwards))
+
+
+def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
+    """*text* without its uuencoded files, and the files: name, content, and whether every line could be decoded."""
+    if "\nend" not in text or "begin" not in text:
+        return text, ()
+    files: list[tuple[str, bytes, bool]] = []
+
+    def take(match: re.Match[str]) -> str:
+        content, sound = _uudecode(match[2])
+        if not content:
+            return match[0]
+        files.append((match[1].strip(), content, sound))
+        return ""
+
+    return _UUENCODED.sub(take, text), tuple(files)
+
+
+def mark_blocks(text: str) -> tuple[Block, ...]:
+    """The blocks of *text* in order: each line with words belongs to exactly one."""
+    found: list[Block] = []
+    start = end = -1
+    kind: BlockKind = "paragraph"
+    quote = ""
+    fenced = False
+    position = 0
+    for line in text.split("\n"):
+        prefix, content = _split_prefix(line)
+        line_end = position + len(line)
+        line_kind = _kind(content, fenced, kind if start >= 0 else "paragraph")
+        if _FENCE.match(content):
+            fenced = not fenced
+            line_kind = "code"
+        blank = not content.strip()
+        if start >= 0 and (blank and not fenced or prefix != quote or _parts(kind, line_kind, content)):
+            found.append(Block(start, end, kind))
+            start = -1
+        if not blank:
+            if start < 0:
+                start, kind, quote = position, line_kind, prefix
+            end = line_end
+        position = line_end + 1
+    if start >= 0:
+        found.append(Block(start, end, kind))
+    return tuple(found)
+
+
+def _split_prefix(line: str) -> tuple[str, str]:
+    match = _PREFIX.match(line) if ">" in line[:4] else None
+    if match is None:
+        return "", line
+    return ">" * match[0].count(">"), line[match.end() :]
+
+
+def _kind(content: str, fenced: bool, before: BlockKind) -> BlockKind:
+    if fenced:
+        return "code"
+    if content[:1] == "#" and re.match(r"#{1,6} \S", content):
+        return "heading"
+    stripped = content.lstrip()
+    if _ITEM.match(stripped):
+        return "item"
+    if ("\t" in stripped or "|" in stripped or "   " in stripped) and _ROW.search(stripped):
+        return "row"
+    if before in ("paragraph", "code") and _CODE.match(content):
+        return "code" if before == "code" or not stripped[:1].isalnum() else before
+    return "item" if before == "item" and content[:1] in " \t" else "paragraph"
+
+
+def _parts(kind: BlockKind, following: BlockKind, content: str) -> bool:
+    """Whether a block of *kind* ends before a line of kind *following*."""
+    if following in ("row", "heading") or kind in ("row", "heading"):
+        return True
+    if following == "item":
+        return bool(_ITEM.match(content.lstrip()))
+    if _RULE.match(content):
+        return kind != "code"
+    return following != kind
+
+
+def _unflow(text: str, delsp: bool) -> str:
+    """Join lines that end in a blank with the next of the same quote depth (RFC 3676 §4.2); "-- " never flows."""
+    out: list[str] = []
+    depth_before, open_line = -1, False
+    for line in text.split("\n"):
+        depth = len(line) - len(line.lstrip(">"))
+        content = line[depth:].removeprefix(" ")
+        prefix = ">" * depth + (" " if depth else "")
+        soft = content.endswith(" ") and content != "-- "
+        joins = open_line and depth == depth_before and content != "-- "
+        content = content[:-1] if soft and delsp else content
+        if joins:
+            out[-1] += content
+        else:
+            out.append(prefix + content)
+        depth_before, open_line = depth, soft
+    return "\n".join(out)
+
+
+def _uudecode(body: str) -> tuple[bytes, bool]:
+    content: list[bytes] = []
+    sound = True
+    for line in body.splitlines():
+        if not line.strip("` "):
+            continue
+        try:
+            content.append(binascii.a2b_uu(line))
+        except binascii.Error:
+            # Some encoders pad too much: decode as many characters as the length needs.
+            needed = ((ord(line[0]) - 32 & 63) * 4 + 5) // 3
+            try:
+                content.append(binascii.a2b_uu(line[:needed]))
+            except (binascii.Error, ValueError):
+                sound = False
+        except ValueError:
+            sound = False
+    return b"".join(content), sound

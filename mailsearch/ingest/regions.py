@@ -1,0 +1,265 @@
+"""Marking what of a text its sender did not write now: quoted and forwarded mail, and signatures.
+
+One pass over the lines. Each line has a quote depth (its `>` marks, and the HTML quotes around it). An attribution
+("On … Ann wrote:") names the speaker of the next deeper level; a divider or a block of headers opens a stretch that
+runs to the end of its level.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mailsearch.hits import Block, Region, RegionKind
+from mailsearch.ingest import attribution
+
+_PREFIX = re.compile(r"[ \t]{0,3}(?:[>»][ \t]?)+")
+_RULE = re.compile(r"^\s*[-_=*]{5,}\s*$")
+_SENT_FROM = re.compile(
+    r"^\W*(?:sent (?:from|via|with) (?:my |the )?\S|get outlook for|von meinem .{1,40} gesendet|gesendet (?:von|mit) "
+    r"|diese nachricht wurde von .{1,40} gesendet|envoyé (?:de|depuis|avec) |enviado (?:desde|de|do|con|a partir) "
+    r"|inviato (?:da|dal|con) |verzonden (?:vanaf|met|vanuit) |wysłane? z |odesláno z |odoslané z |sendt fra |skickat från "
+    r"|lähetetty |küldve |trimis de pe |gönderildi |отправлено (?:с|из) |надіслано з |发自我的|從我的 .{1,20}傳送|iPhoneから送信)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"^\W*(?:(?:with )?(?:best|kind|warm|warmest|kindest|many)?\s?(?:regards|wishes|thanks)|thanks(?: a lot| again)?|thank you|cheers"
+    r"|yours(?: sincerely| truly| faithfully)?|sincerely(?: yours)?|best|all the best|mit (?:freundlichen|besten|herzlichen) "
+    r"gr(?:ü|ue)(?:ß|ss)en|(?:viele|liebe|beste|herzliche|freundliche) gr(?:ü|ue)(?:ß|ss)e|gru(?:ß|ss)|mfg|lg|cordialement"
+    r"|bien (?:à vous|cordialement)|salutations|(?:un )?(?:cordial )?saludos?(?: cordiales)?|atentamente|un abrazo"
+    r"|(?:cordiali|distinti) saluti|saluti|atenciosamente|cumprimentos|abraços|(?:met )?vriendelijke groet(?:en)?|groet(?:en|jes)?"
+    r"|pozdrawiam|z poważaniem|s pozdravem|med (?:vänlig|venlig|vennlig) (?:hälsning|hilsen)|mvh|hilsen|hälsningar|terveisin"
+    r"|üdvözlettel|cu stimă|saygılarımla|с уважением|з повагою|με εκτίμηση)[\s,.!]*$",
+    re.IGNORECASE,
+)
+_LONGEST_SIGNATURE = 25
+
+
+@dataclass(slots=True)
+class _Line:
+    start: int
+    end: int
+    depth: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    kind: RegionKind
+    said_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What a marker opens: `lines` are the marker's own; `deeper` says that only deeper lines belong to it."""
+
+    lines: int
+    label: _Label
+    deeper: bool = False
+
+
+def mark(
+    text: str, blocks: Sequence[Block] = (), *, quoted: Sequence[tuple[int, int]] = (), forwards: bool = False
+) -> tuple[Region, ...]:
+    """The regions of *text*, in order and apart from each other.
+
+    *quoted* are spans that the mail's own structure marks as quotes (they may nest); *forwards* says that the message
+    calls itself a forwarded one, so that a block of headers opens forwarded text. *blocks* keep signatures whole.
+    """
+    lines = _lines(text, quoted)
+    labels = _label_quotes(lines, forwards)
+    _label_signatures(lines, labels)
+    return _merge(lines, labels)
+
+
+def _lines(text: str, quoted: Sequence[tuple[int, int]]) -> list[_Line]:
+    changes = sorted([(start, 1) for start, _ in quoted] + [(end, -1) for _, end in quoted])
+    lines: list[_Line] = []
+    position = depth = index = 0
+    for raw in text.split("\n"):
+        end = position + len(raw)
+        while index < len(changes) and changes[index][0] <= position:
+            depth += changes[index][1]
+            index += 1
+        match = _PREFIX.match(raw) if ">" in raw[:4] or "»" in raw[:4] else None
+        own = match[0].count(">") + match[0].count("»") if match else 0
+        lines.append(_Line(position, end, own + depth, raw[match.end() :].strip() if match else raw.strip()))
+        position = end + 1
+    return lines
+
+
+def _label_quotes(lines: list[_Line], forwards: bool) -> list[_Label | None]:
+    labels: list[_Label | None] = [None] * len(lines)
+    speakers: dict[int, str] = {}
+    section: tuple[int, _Label] | None = None
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        if section and line.content and line.depth < section[0]:
+            section = None
+        opening = _opening(lines, index, forwards) if line.content else None
+        if opening is None:
+            labels[index] = _label_of(line, section, speakers)
+            index += 1
+            continue
+        label = opening.label
+        if section and section[1].kind == "forwarded":
+            label = _Label("forwarded", label.said_by)
+        speakers = {depth: name for depth, name in speakers.items() if depth <= line.depth}
+        own = _label_of(line, section, speakers)
+        if opening.deeper:
+            speakers[line.depth + 1] = label.said_by
+        else:
+            section = (line.depth, label)
+        for number in range(index, index + opening.lines):
+            labels[number] = own if own and opening.deeper else label
+        index += opening.lines
+    return labels
+
+
+def _label_of(line: _Line, section: tuple[int, _Label] | None, speakers: dict[int, str]) -> _Label | None:
+    if section is None:
+        return _Label("quoted", speakers.get(line.depth, "")) if line.depth else None
+    if line.depth > section[0]:
+        return _Label(section[1].kind, speakers.get(line.depth, ""))
+    return section[1]
+
+
+def _opening(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
+    content = lines[index].content
+    if attribution.is_forward(content):
+        said_by, count = _headers_after(lines, index + 1)
+        return _Opening(1 + count, _Label("forwarded", said_by))
+    if attribution.is_original(content):
+        said_by, count = _headers_after(lines, index + 1)
+        return _Opening(1 + count, _Label("forwarded" if forwards else "quoted", said_by))
+    if _RULE.match(content):
+        said_by, count = _headers_after(lines, index + 1)
+        return _Opening(1 + count, _Label("forwarded" if forwards else "quoted", said_by)) if count else None
+    said_by, count = _header_block(lines, index)
+    if count:
+        return _Opening(count, _Label("forwarded" if forwards else "quoted", said_by))
+    return _attribution(lines, index)
+
+
+def _headers_after(lines: list[_Line], index: int) -> tuple[str, int]:
+    """The block of headers that follows a divider, and how many lines it and the empty lines before it take."""
+    first = index
+    while index < len(lines) and index < first + 3 and not lines[index].content:
+        index += 1
+    said_by, count = _header_block(lines, index, after_divider=True)
+    return said_by, (index - first + count if count else 0)
+
+
+def _header_block(lines: list[_Line], index: int, *, after_divider: bool = False) -> tuple[str, int]:
+    """Sender and number of lines of the block of headers at *index*; ("", 0) if none stands there."""
+    said_by, others, count = None, 0, 0
+    depth = lines[index].depth if index < len(lines) else 0
+    for line in lines[index : index + 12]:
+        if line.depth != depth or not line.content:
+            break
+        found = attribution.from_line(line.content)
+        if found is not None and said_by is None:
+            said_by = found
+        elif attribution.is_header_line(line.content):
+            others += 1
+        elif not count or (count and not others) or not line.content:
+            break
+        elif _continues(line):
+            pass
+        else:
+            break
+        count += 1
+        if said_by is None and not after_divider:
+            return "", 0
+    if said_by is None or others < (1 if after_divider else 2):
+        return "", 0
+    return said_by, count
+
+
+def _continues(line: _Line) -> bool:
+    """A wrapped list of recipients."""
+    return "@" in line.content or line.content.endswith(";")
+
+
+def _attribution(lines: list[_Line], index: int) -> _Opening | None:
+    """An attribution on one to three lines."""
+    depth = lines[index].depth
+    joined = ""
+    for count, line in enumerate(lines[index : index + 3], 1):
+        if line.depth != depth or not line.content or len(joined) > 400:
+            return None
+        joined = f"{joined} {line.content}".strip()
+        said_by = attribution.speaker(joined) if joined.endswith((":", "：")) else None
+        if said_by is None:
+            continue
+        following = next((other for other in lines[index + count : index + count + 4] if other.content), None)
+        if following is not None and following.depth > depth:
+            return _Opening(count, _Label("quoted", said_by), deeper=True)
+        if following is not None and attribution.is_certain(joined) and _is_dated(joined):
+            return _Opening(count, _Label("quoted", said_by))
+        return None
+    return None
+
+
+def _is_dated(joined: str) -> bool:
+    return re.search(r"[0-9]{4}|[0-9]{1,2}[:.h][0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}", joined) is not None
+
+
+def _label_signatures(lines: list[_Line], labels: list[_Label | None]) -> None:
+    """Signatures end a stretch that the sender wrote; each stretch has at most one."""
+    end = len(lines)
+    while end > 0:
+        if labels[end - 1] is not None:
+            end -= 1
+            continue
+        start = end
+        while start > 0 and labels[start - 1] is None:
+            start -= 1
+        begin = _signature_start(lines, start, end)
+        for number in range(begin, end):
+            labels[number] = _Label("signature")
+        end = start
+
+
+def _signature_start(lines: list[_Line], start: int, end: int) -> int:
+    """Where the signature of the lines from *start* to *end* begins; *end* where there is none."""
+    begin = end
+    for number in range(end - 1, max(start, end - _LONGEST_SIGNATURE) - 1, -1):
+        content = lines[number].content
+        if content == "--" or (
+            _RULE.match(content) and "_" in content and number > start and _is_list_footer(lines, number, end)
+        ):
+            begin = number
+        elif _SENT_FROM.match(content) and len(content) < 120 and _is_short(lines[number:begin], 3):
+            begin = number
+        elif _CLOSING.match(content) and _is_short(lines[number + 1 : begin], 4):
+            begin = number
+    return begin
+
+
+def _is_list_footer(lines: list[_Line], number: int, end: int) -> bool:
+    rest = " ".join(line.content for line in lines[number + 1 : end])
+    return re.search(r"(?i)mailing list|unsubscribe|listinfo|https?://", rest) is not None and len(rest) < 1_000
+
+
+def _is_short(lines: list[_Line], most: int) -> bool:
+    """Whether only a name and the like follows: few short lines without figures, which might be an answer."""
+    said = [line.content for line in lines if line.content]
+    return len(said) <= most and all(len(content) < 60 and not re.search(r"[0-9]", content) for content in said)
+
+
+def _merge(lines: list[_Line], labels: list[_Label | None]) -> tuple[Region, ...]:
+    """Neighbouring lines with one label as one region; empty lines between them belong to it."""
+    regions: list[Region] = []
+    current: _Label | None = None
+    depth = -1
+    for line, label in zip(lines, labels, strict=True):
+        if not line.content:
+            continue
+        if label is not None and label == current and (regions and line.depth == depth):
+            last = regions[-1]
+            regions[-1] = Region(last.start, line.end, last.kind, last.said_by)
+        elif label is not None:
+            regions.append(Region(line.start, line.end, label.kind, label.said_by))
+        current, depth = label, line.depth
+    return tuple(regions)

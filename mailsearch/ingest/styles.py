@@ -1,0 +1,258 @@
+"""Which text a style hides: the few CSS properties that decide whether a reader sees anything."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from mailsearch.ingest import colours
+from mailsearch.ingest.colours import Colour
+
+Declarations = Mapping[str, tuple[str, bool]]
+
+_RELEVANT = frozenset(
+    "display visibility opacity font-size font color background background-color background-image position left right top"
+    " bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x overflow-y clip"
+    " clip-path transform filter content-visibility white-space border".split()
+)
+_DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LENGTH = re.compile(r"^\s*([+-]?[0-9]*\.?[0-9]+)\s*([a-z%]*)")
+_SIZES = {
+    "xx-small": 9.0,
+    "x-small": 10.0,
+    "small": 13.0,
+    "medium": 16.0,
+    "large": 18.0,
+    "x-large": 24.0,
+    "xx-large": 32.0,
+}
+_PIXELS = {
+    "": 1.0,
+    "px": 1.0,
+    "pt": 4 / 3,
+    "pc": 16.0,
+    "mm": 3.78,
+    "cm": 37.8,
+    "in": 96.0,
+    "vw": 8.0,
+    "vh": 6.0,
+    "q": 0.945,
+}
+_SMALLEST = 3.0
+_FAR = -200.0
+_MOST_RULES = 2_000
+_CLIPPED = re.compile(
+    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|circle\(\s*0"
+)
+_SHRUNK = re.compile(r"scale(?:x|y|3d)?\(\s*0*\.?0*\s*[,)]|translate(?:x|y)?\(\s*-\s*[0-9]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How text would be painted. `background` is None under an image, where every colour may be legible."""
+
+    gone: bool = False
+    invisible: bool = False
+    colour: Colour = colours.BLACK
+    background: Colour | None = colours.WHITE
+    size: float = 16.0
+
+    @property
+    def shows(self) -> bool:
+        """Whether a reader sees the text."""
+        if self.gone or self.invisible or self.size < _SMALLEST:
+            return False
+        return self.colour[3] > 0.05 and (self.background is None or _legible(self.colour, self.background))
+
+
+@lru_cache(maxsize=4096)
+def _legible(colour: Colour, background: Colour) -> bool:
+    return colours.legible(colour, background)
+
+
+@lru_cache(maxsize=4096)
+def declarations(style: str) -> Declarations:
+    """The relevant declarations of a style attribute: property to value and whether it is important."""
+    found: dict[str, tuple[str, bool]] = {}
+    for match in _DECLARATION.finditer(_COMMENT.sub("", style[:20_000].lower())):
+        name = match[1]
+        if name in _RELEVANT:
+            value, important, _ = match[2].partition("!important")
+            if important or not found.get(name, ("", False))[1]:
+                found[name] = (value.strip(), bool(important))
+    return found
+
+
+def cascade(rules: Declarations, inline: Declarations) -> dict[str, str]:
+    """What holds for an element: its own style over the rules, important ones over others."""
+    merged = dict(rules)
+    for name, (value, important) in inline.items():
+        if important or not merged.get(name, ("", False))[1]:
+            merged[name] = (value, important)
+    return {name: value for name, (value, _) in merged.items()}
+
+
+def look(parent: Look, style: Mapping[str, str]) -> Look:
+    """How an element with *style* looks inside one that looks like *parent*."""
+    size = _size(style, parent.size)
+    background = _background(style, parent.background)
+    colour = colours.read(style["color"]) if "color" in style else None
+    visibility = style.get("visibility", "")
+    invisible = parent.invisible if visibility not in ("hidden", "collapse", "visible") else visibility != "visible"
+    gone = parent.gone or _is_gone(style, size)
+    return replace(
+        parent, gone=gone, invisible=invisible, colour=colour or parent.colour, background=background, size=size
+    )
+
+
+def rules(tree: LexborHTMLParser, sheets: list[str]) -> dict[int, dict[str, tuple[str, bool]]]:
+    """The declarations that *sheets* give to elements of *tree*, by the element's memory id."""
+    ranked: list[tuple[tuple[int, int, int], int, str, Declarations]] = []
+    for sheet in sheets:
+        for selectors, body in _rules(_COMMENT.sub("", sheet)):
+            stated = declarations(body)
+            if not stated:
+                continue
+            for selector in selectors.split(","):
+                ranked.append((_specificity(selector), len(ranked), selector.strip(), stated))
+    ranked.sort(key=lambda rule: rule[:2])
+    found: dict[int, dict[str, tuple[str, bool]]] = {}
+    for _weight, _order, selector, stated in ranked[-_MOST_RULES:]:
+        for identity in _matching(tree, selector):
+            own = found.setdefault(identity, {})
+            for name, (value, important) in stated.items():
+                if important or not own.get(name, ("", False))[1]:
+                    own[name] = (value, important)
+    return found
+
+
+def _matching(tree: LexborHTMLParser, selector: str) -> list[int]:
+    if not selector or "::" in selector or len(selector) > 300:
+        return []
+    try:
+        return [node.mem_id for node in tree.css(selector)]
+    except SelectolaxError:
+        return []
+
+
+def _rules(sheet: str) -> Iterator[tuple[str, str]]:
+    """Selectors and bodies of the rules that hold on a wide screen."""
+    sheet = sheet.replace("<!--", "").replace("-->", "")
+    position = 0
+    while (opened := sheet.find("{", position)) >= 0:
+        prelude = (
+            sheet[position:opened].rpartition(";")[2].strip()
+            if "@" in sheet[position:opened]
+            else sheet[position:opened]
+        )
+        prelude = prelude.strip().lstrip("}").strip()
+        if prelude.startswith("@") and not prelude.lower().startswith(("@font-face", "@page", "@keyframes", "@-")):
+            if _holds(prelude.lower()):
+                position = opened + 1
+                continue
+            position = _block_end(sheet, opened)
+            continue
+        closed = sheet.find("}", opened)
+        closed = closed if closed >= 0 else len(sheet)
+        if prelude.startswith("@"):
+            position = _block_end(sheet, opened)
+            continue
+        yield prelude, sheet[opened + 1 : closed]
+        position = closed + 1
+
+
+def _holds(prelude: str) -> bool:
+    """Whether an @media block applies without a condition of size or device."""
+    return re.match(r"^@media\s*(?:(?:only\s+)?(?:screen|all))?\s*(?:,.*)?$|^@(?:layer|supports)", prelude) is not None
+
+
+def _block_end(sheet: str, opened: int) -> int:
+    depth = 0
+    for match in re.compile(r"[{}]").finditer(sheet, opened):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.end()
+    return len(sheet)
+
+
+def _specificity(selector: str) -> tuple[int, int, int]:
+    return (
+        selector.count("#"),
+        selector.count(".") + selector.count("[") + selector.count(":"),
+        len(re.findall(r"(?:^|[\s>+~])[a-zA-Z]", selector)),
+    )
+
+
+def _pixels(value: str | None, base: float) -> float | None:
+    match = _LENGTH.match(value or "")
+    if match is None:
+        return None
+    number = float(match[1])
+    if match[2] in ("em", "rem", "ex", "ch"):
+        return number * (16.0 if match[2] == "rem" else base)
+    if match[2] == "%":
+        return number * base / 100
+    return number * _PIXELS.get(match[2], 1.0)
+
+
+def _size(style: Mapping[str, str], base: float) -> float:
+    value = style.get("font-size")
+    if value is None and "font" in style:
+        match = re.search(r"(?:^|\s)([0-9.]+(?:px|pt|em|rem|%))", style["font"])
+        value = match[1] if match else None
+    if value is None:
+        return base
+    named = _SIZES.get(value)
+    size = named if named is not None else _pixels(value, base)
+    return base if size is None else size
+
+
+def _background(style: Mapping[str, str], inherited: Colour | None) -> Colour | None:
+    if "url(" in style.get("background-image", "") + style.get("background", "") or "gradient(" in (
+        style.get("background-image", "") + style.get("background", "")
+    ):
+        return None
+    for value in (style.get("background-color", ""), style.get("background", "")):
+        for word in re.findall(r"(?:rgb|hsl)a?\([^)]*\)|[#\w-]+", value):
+            colour = colours.read(word)
+            if colour is not None and colour[3] > 0:
+                return colours.over(colour, inherited or colours.WHITE) if inherited or colour[3] >= 1 else None
+    return inherited
+
+
+def _is_gone(style: Mapping[str, str], size: float) -> bool:
+    if not style:
+        return False
+    if style.get("display") == "none" or style.get("content-visibility") == "hidden":
+        return True
+    opacity = _pixels(style.get("opacity"), 1.0)
+    if opacity is not None and opacity < 0.05:
+        return True
+    return _is_away(style, size) or _is_cut(style, size)
+
+
+def _is_away(style: Mapping[str, str], size: float) -> bool:
+    """Placed where no screen is."""
+    places = ["text-indent", "margin-left", "margin-top"]
+    if style.get("position") in ("absolute", "fixed", "relative"):
+        places += ["left", "top", "right", "bottom"]
+    lengths = (_pixels(style.get(place), size) for place in places if "%" not in style.get(place, ""))
+    far = any(length is not None and length < _FAR for length in lengths)
+    return far or _SHRUNK.search(style.get("transform", "")) is not None
+
+
+def _is_cut(style: Mapping[str, str], size: float) -> bool:
+    """Clipped to nothing."""
+    if _CLIPPED.search(style.get("clip", "") + style.get("clip-path", "")) or "opacity(0" in style.get("filter", ""):
+        return True
+    hides = any(
+        "hidden" in style.get(name, "") or "clip" in style.get(name, "")
+        for name in ("overflow", "overflow-x", "overflow-y")
+    )
+    if not hides:
+        return False
+    extents = (_pixels(style.get(name), size) for name in ("height", "max-height", "width", "max-width"))
+    return any(extent is not None and extent <= 1 for extent in extents)

@@ -1,0 +1,30 @@
+"""The words of a text, whatever its white space, quoting and case: what near-duplicates share."""
+
+import hashlib
+import re
+import unicodedata
+
+_WORD = re.compile(r"\w+")
+_QUOTE_PREFIX = re.compile(r"(?m)^[ \t]{0,3}(?:>[ \t]?)+")
+
+
+def words(text: str) -> list[str]:
+    """The words of *text* in order, folded for comparison."""
+    text = _QUOTE_PREFIX.sub("", text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _WORD.findall(text.casefold())
+
+
+def words_hash(text: str) -> str:
+    """A hash (64 hexadecimal digits) that texts with the same words in the same order share; "" for no words."""
+    found = words(text)
+    return hashlib.sha256(" ".join(found).encode("utf-8", "replace")).hexdigest() if found else ""
+
+
+def differ(first: str, second: str) -> bool:
+    """Whether much of what *first* or *second* says in words is missing in the other."""
+    one, other = set(words(first)), set(words(second))
+    smaller = min(len(one), len(other))
+    shared = len(one & other)
+    return shared < 0.7 * smaller or len(one | other) - shared > 10 + 0.6 * max(len(one), len(other))
