@@ -1,0 +1,51 @@
+"""Files and folders as sources see them: in a fixed order, links never followed, unreadable ones told."""
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from mailsearch.ingest.sources.raw import LARGEST_MESSAGE, RawMail
+
+
+def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """What stands in *folder*, by name, with its own status (a link is a link). Nothing if it can't be listed."""
+    try:
+        with os.scandir(folder) as found:
+            listed = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in listed:
+        try:
+            yield Path(entry.path), entry.stat(follow_symlinks=False)
+        except OSError:
+            # Gone since it was listed.
+            continue
+
+
+def read_message(
+    path: Path,
+    status: os.stat_result,
+    *,
+    folder: str = "",
+    flags: tuple[str, ...] = (),
+    delivered_at: datetime | None = None,
+) -> RawMail:
+    """The message in the regular file *path*; one that can't be read says why."""
+    data, unreadable = b"", ""
+    try:
+        # O_NOFOLLOW: what was a file when it was listed may be a link now.
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            data = file.read(LARGEST_MESSAGE + 1)
+    except OSError as error:
+        unreadable = error.strerror or type(error).__name__
+    return RawMail(
+        data=data[:LARGEST_MESSAGE],
+        origin=str(path),
+        folder=folder,
+        flags=flags,
+        delivered_at=delivered_at,
+        weight=status.st_size,
+        truncated=len(data) > LARGEST_MESSAGE,
+        unreadable=unreadable,
+    )
