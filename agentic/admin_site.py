@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
+from django.template.response import SimpleTemplateResponse
 
 from agentic.reviewers import audited_tenants
 from mailsearch.sessions import Binding, bound
@@ -20,9 +21,11 @@ class AuditedSite(AdminSite):
 
         def audited_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             with bound(Binding(audit=audited_tenants(request.user))):
-                response = inner(request, *args, **kwargs)
+                response: HttpResponse = inner(request, *args, **kwargs)
                 # Lists are read while the page is rendered, so it must happen in here.
-                return response.render() if hasattr(response, "render") else response
+                if isinstance(response, SimpleTemplateResponse):
+                    response.render()
+                return response
 
         audited_view.csrf_exempt = True  # type: ignore[attr-defined]  # the inner view is protected
         return audited_view

@@ -109,8 +109,8 @@ def used_today(policy: AgentPolicy) -> str:
 def _bars(events: list[TraceEvent], seconds: float) -> list[Bar]:
     whole = max(seconds * 1000, max((event.at_ms for event in events), default=0), 1)
     bars = []
-    for event, following in zip(events, [*events[1:], None], strict=True):
-        until = following.at_ms if following else event.at_ms
+    ends = [event.at_ms for event in events[1:]] + [event.at_ms for event in events[-1:]]
+    for event, until in zip(events, ends, strict=True):
         width = max(0.4, (until - event.at_ms) / whole * 100)
         bars.append(Bar(event, event.at_ms / whole * 100, min(width, 100), _words(event)))
     return bars

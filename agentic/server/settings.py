@@ -120,7 +120,9 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = PM_DATA / "static"
+# Collected files where a folder for them is named; else they are served from where they lie.
+STATIC_ROOT = environment.text("PM_STATIC_ROOT") or None
+WHITENOISE_USE_FINDERS = STATIC_ROOT is None
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
 PM_HTTPS = environment.flag("PM_HTTPS", default=not PM_EMBEDDED)

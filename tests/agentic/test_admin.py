@@ -1,0 +1,147 @@
+"""The admin shows the audit to those who may see it, changes nothing of it, and shows no mail beyond one's scope."""
+
+import uuid
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils.timezone import now
+
+from agentic.models import AdminAct, AgentPolicy, Evidence, Run, RunFinished, Sentence, WidenAttempt
+from mailsearch.models import Grant, Membership, Tenant
+from mailsearch.sessions import Binding, bound
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = "<script>alert(1)</script> Golf & more"
+
+
+@dataclass
+class Cast:
+    """A tenant with one run; Ada audits it, Bob administers it, Eve is a member without rights there."""
+
+    tenant: Tenant
+    run: Run
+    ada: Client
+    bob: Client
+    eve: Client
+
+
+def _person(tenant: Tenant, role: str) -> Client:
+    user = get_user_model().objects.create_user(f"{role}-{uuid.uuid4().hex[:8]}", password=None, is_staff=True)
+    grant = Grant.objects.create(tenant=tenant)
+    Membership.objects.create(tenant=tenant, user=user, role=role, grant=grant)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def cast() -> Cast:
+    tenant = Tenant.objects.create(slug=f"t-{uuid.uuid4().hex[:10]}", name="Kiln & Co")
+    AgentPolicy.objects.create(tenant=tenant)
+    with bound(Binding(audit=frozenset({tenant.pk}))):
+        run = Run.objects.create(
+            tenant=tenant, caller="key:abc", question=HOSTILE, timezone="UTC", asked_now=now(), scope={},
+            max_steps=6, max_seconds=8, model="m", policy="standard", verifier_version="1",
+        )  # fmt: skip
+        Sentence.objects.create(
+            tenant=tenant, run=run, round=1, final=True, position=1, drafted="The fee is 9 EUR [a1b2c3].",
+            text="The fee is 9 EUR.", kept=False, reason="fact_not_found", detail={"fact": "9 EUR"},
+        )  # fmt: skip
+        Evidence.objects.create(
+            tenant=tenant, run=run, seq=2, label="a1b2c3", message_id="msg_unreadable", text_sha256="0" * 64,
+            head={"subject": "secret subject", "from": {"name": "", "address": ""}},
+            excerpts=[{"text": "secret words"}],
+        )  # fmt: skip
+        WidenAttempt.objects.create(
+            tenant=tenant, run=run, kind="outside_scope", step=1, tool="search", argument="mailboxes",
+            requested="board@kiln.example",
+        )  # fmt: skip
+        RunFinished.objects.create(
+            tenant=tenant, run=run, outcome="insufficient_evidence", reason="all_removed", steps=2, seconds=1.5,
+            model_calls=2, tool_calls=1, model="m", removed=1,
+        )  # fmt: skip
+    return Cast(tenant, run, _person(tenant, "auditor"), _person(tenant, "administrator"), _person(tenant, "member"))
+
+
+def _list(name: str) -> str:
+    return reverse(f"admin:agentic_{name}_changelist")
+
+
+def test_an_auditor_finds_the_run_and_sees_how_it_ended(cast: Cast) -> None:
+    page = cast.ada.get(_list("run")).content.decode()
+    assert "The mail does not answer this" in page
+    assert "Golf &amp; more" in page
+    assert "<script>alert" not in page
+
+
+def test_the_page_of_a_run_shows_its_sentences_and_attempts_as_text(cast: Cast) -> None:
+    page = cast.ada.get(reverse("admin:agentic_run_change", args=[cast.run.pk])).content.decode()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "removed: <code>fact_not_found</code>" in page
+    assert "board@kiln.example" in page
+
+
+def test_the_right_to_audit_shows_no_mail_outside_ones_own_scope(cast: Cast) -> None:
+    page = cast.ada.get(reverse("admin:agentic_run_change", args=[cast.run.pk])).content.decode()
+    assert "secret" not in page
+    assert "not in your own mail scope" in page
+
+
+def test_removed_sentences_and_attempts_can_be_filtered(cast: Cast) -> None:
+    found = cast.ada.get(_list("sentence"), {"reason": "fact_not_found"}).content.decode()
+    assert "The fee is 9 EUR" in found
+    none = cast.ada.get(_list("sentence"), {"reason": "quilt"}).content.decode()
+    assert "The fee is 9 EUR" not in none
+    assert "board@kiln.example" in cast.ada.get(_list("widenattempt"), {"kind": "outside_scope"}).content.decode()
+
+
+@pytest.mark.parametrize("name", ["run", "sentence", "widenattempt"])
+def test_a_member_without_the_right_sees_nothing_of_the_audit(cast: Cast, name: str) -> None:
+    assert cast.eve.get(_list(name)).status_code == 403
+
+
+def test_an_auditor_of_another_tenant_sees_nothing_of_this_one(cast: Cast) -> None:
+    other = Tenant.objects.create(slug=f"t-{uuid.uuid4().hex[:10]}", name="Elsewhere")
+    stranger = _person(other, "auditor")
+    assert "Golf" not in stranger.get(_list("run")).content.decode()
+    response = stranger.get(reverse("admin:agentic_run_change", args=[cast.run.pk]))
+    assert response.status_code == 302
+
+
+def test_an_administrator_changes_a_budget_and_the_change_is_on_record(cast: Cast) -> None:
+    policy = AgentPolicy.objects.get(tenant=cast.tenant)
+    address = reverse("admin:agentic_agentpolicy_change", args=[policy.pk])
+    response = cast.bob.post(address, {"agentic_max_steps": "4", "agentic_max_seconds": "", "agentic_daily_cap": ""})
+    assert response.status_code == 302, response.content.decode()
+    policy.refresh_from_db()
+    assert policy.agentic_max_steps == 4
+    act = AdminAct.objects.get(tenant=cast.tenant)
+    assert act.detail == {"before": {"agentic_max_steps": "None"}, "after": {"agentic_max_steps": "4"}}
+
+
+def test_a_budget_out_of_bounds_is_refused(cast: Cast) -> None:
+    policy = AgentPolicy.objects.get(tenant=cast.tenant)
+    address = reverse("admin:agentic_agentpolicy_change", args=[policy.pk])
+    cast.bob.post(address, {"agentic_max_steps": "21"})
+    policy.refresh_from_db()
+    assert policy.agentic_max_steps is None
+
+
+def test_an_auditor_cannot_change_budgets(cast: Cast) -> None:
+    policy = AgentPolicy.objects.get(tenant=cast.tenant)
+    assert cast.ada.get(reverse("admin:agentic_agentpolicy_change", args=[policy.pk])).status_code == 403
+
+
+def test_nothing_written_to_the_audit_can_be_changed_or_deleted(cast: Cast) -> None:
+    with bound(Binding(audit=frozenset({cast.tenant.pk}))):
+        for act in (
+            lambda: Run.objects.filter(pk=cast.run.pk).update(question="another"),
+            lambda: Sentence.objects.filter(run=cast.run).delete(),
+        ):
+            with pytest.raises(DatabaseError), transaction.atomic():
+                act()
+        assert Run.objects.get(pk=cast.run.pk).question == HOSTILE
