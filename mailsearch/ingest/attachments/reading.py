@@ -2,21 +2,15 @@
 
 from collections.abc import Callable
 
-from mailsearch.ingest.attachments import pdf, sniff, texts
-from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest import invitations
+from mailsearch.ingest.attachments import archives, contacts, docx, mail, odf, pdf, rtf, slides, sniff, spreadsheets, texts, tnef
+from mailsearch.ingest.attachments.packages import EncryptedError, TooLargeError
 from mailsearch.ingest.parsed import ParsedText
 
 Read = Callable[[bytes], tuple[str, ParsedText]]
 
 LARGEST = 50_000_000
 _EMPTY = ParsedText("")
-
-_READERS: dict[str, Read] = {
-    "pdf": pdf.read,
-    "html": texts.read_html,
-    "csv": texts.read_csv,
-    "text": texts.read_plain,
-}
 
 
 def read_text(content: bytes, content_type: str, filename: str) -> tuple[str, ParsedText]:
@@ -33,13 +27,56 @@ def read_text(content: bytes, content_type: str, filename: str) -> tuple[str, Pa
     if kind == "encrypted":
         return "encrypted", _EMPTY
     read = _READERS.get(kind)
-    if read is None:
-        return "unsupported", _EMPTY
+    return _guarded(read, content) if read else ("unsupported", _EMPTY)
+
+
+def _guarded(read: Read, content: bytes) -> tuple[str, ParsedText]:
     try:
         return read(content)
+    except EncryptedError:
+        return "encrypted", _EMPTY
+    except (TooLargeError, MemoryError):
+        return "too_large", _EMPTY
     # Readers are other people's parsers on hostile bytes: whatever they raise means that this file can't be read.
     except Exception:  # noqa: BLE001
         return "corrupt", _EMPTY
 
 
-_ = TextBuilder
+def _read_calendar(content: bytes) -> tuple[str, ParsedText]:
+    invitation = invitations.read(content)
+    if not invitation.sound:
+        return "corrupt", invitation.text
+    return ("ok" if invitation.text.text else "empty"), invitation.text
+
+
+def _read_archive(content: bytes) -> tuple[str, ParsedText]:
+    return archives.read(content, _read_member)
+
+
+def _read_member(content: bytes, filename: str) -> tuple[str, ParsedText]:
+    """A file of an archive; archives inside archives stay closed."""
+    kind = sniff.kind(content, "", filename)
+    read = _READERS.get(kind)
+    if read is None or kind == "zip":
+        return ("encrypted" if kind == "encrypted" else "unsupported"), _EMPTY
+    return _guarded(read, content)
+
+
+_READERS: dict[str, Read] = {
+    "pdf": pdf.read,
+    "docx": docx.read,
+    "xlsx": spreadsheets.read,
+    "xls": spreadsheets.read,
+    "pptx": slides.read,
+    "odf": odf.read,
+    "rtf": rtf.read,
+    "html": texts.read_html,
+    "csv": texts.read_csv,
+    "text": texts.read_plain,
+    "calendar": _read_calendar,
+    "contacts": contacts.read,
+    "mail": mail.read_eml,
+    "msg": mail.read_msg,
+    "tnef": tnef.read,
+    "zip": _read_archive,
+}

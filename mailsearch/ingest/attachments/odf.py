@@ -1,0 +1,114 @@
+"""Text of OpenDocument files (ISO 26300): writer, impress and, through the spreadsheet reader, calc."""
+
+from lxml import etree
+
+from mailsearch.hits import BlockKind
+from mailsearch.ingest.attachments import spreadsheets
+from mailsearch.ingest.attachments.packages import Package, attribute, local
+from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.charset import clean
+from mailsearch.ingest.parsed import ParsedText
+
+_SKIPPED = frozenset(("tracked-changes", "deletion", "sequence-decls", "forms", "annotation-end", "ruby-text"))
+
+
+def read(content: bytes) -> tuple[str, ParsedText]:
+    """State and text of .odt, .odp or .ods."""
+    with Package(content) as package:
+        if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
+            return "encrypted", ParsedText("")
+        if b"spreadsheet" in package.read("mimetype"):
+            return spreadsheets.read(content)
+        root = package.tree("content.xml")
+        further = package.tree("styles.xml")
+    if root is None:
+        return "corrupt", ParsedText("")
+    reader = _Reader(_hidden_styles(root, "display", "none"), _hidden_styles(root, "visibility", "hidden"))
+    body = next((one for one in root.iter() if local(one) == "body"), root)
+    reader.container(body, "paragraph")
+    # Headers and footers of the pages stand among the styles.
+    for master in further.iter() if further is not None else ():
+        if local(master) in ("header", "footer"):
+            reader.container(master, "paragraph")
+    parsed = reader.builder.parsed()
+    return ("truncated" if reader.builder.truncated else "ok" if parsed.text else "empty"), parsed
+
+
+def _hidden_styles(root: etree._Element, property_name: str, value: str) -> frozenset[str]:
+    found: set[str] = set()
+    for style in root.iter():
+        if local(style) == "style" and any(attribute(one, property_name) == value for one in style):
+            found.add(attribute(style, "name"))
+    return frozenset(found)
+
+
+class _Reader:
+    def __init__(self, hidden_styles: frozenset[str], hidden_pages: frozenset[str]) -> None:
+        self.builder = TextBuilder()
+        self._hidden_styles = hidden_styles
+        self._hidden_pages = hidden_pages
+
+    def container(self, element: etree._Element, kind: BlockKind) -> None:
+        """Paragraphs, headings, lists, tables and pages below *element*."""
+        for child in element:
+            name = local(child)
+            if name in _SKIPPED or not name:
+                continue
+            if name == "page":
+                self._page(child)
+            elif name in ("notes", "annotation") and local(element) == "page":
+                self.builder.hide(self._text(child, []))
+            elif name in ("p", "h"):
+                self._paragraph(child, "heading" if name == "h" else kind)
+            elif name == "table-row":
+                self._row(child)
+            else:
+                self.container(child, "item" if name in ("list-item", "list") else kind)
+
+    def _page(self, page: etree._Element) -> None:
+        if attribute(page, "style-name") in self._hidden_pages:
+            self.builder.hide(self._text(page, []))
+            return
+        self.builder.begin_page()
+        self.container(page, "paragraph")
+
+    def _paragraph(self, element: etree._Element, kind: BlockKind) -> None:
+        hidden: list[str] = []
+        text = self._text(element, hidden)
+        if attribute(element, "style-name") in self._hidden_styles:
+            hidden, text = [text], ""
+        for paragraph in clean(text).split("\n\n"):
+            self.builder.add(paragraph, kind)
+        self.builder.hide(clean(" ".join(hidden)))
+
+    def _row(self, row: etree._Element) -> None:
+        hidden: list[str] = []
+        cells = [" ".join(self._text(cell, hidden).split()) for cell in row if local(cell).endswith("table-cell")]
+        text = clean(" | ".join(cells)) if any(cells) else ""
+        if attribute(row, "visibility") in ("collapse", "filter"):
+            self.builder.hide(text)
+        else:
+            self.builder.add(text, "row")
+        self.builder.hide(clean(" ".join(hidden)))
+
+    def _text(self, element: etree._Element, hidden: list[str]) -> str:
+        pieces = [element.text or ""]
+        for child in element:
+            name = local(child)
+            if name in _SKIPPED:
+                pass
+            elif attribute(child, "style-name") in self._hidden_styles and name == "span":
+                hidden.append(self._text(child, hidden))
+            elif name in ("hidden-text", "hidden-paragraph"):
+                hidden.append("".join(str(text) for text in child.itertext()))
+            elif name == "s":
+                pieces.append(" " * min(int(attribute(child, "c") or 1), 100))
+            elif name == "tab":
+                pieces.append("\t")
+            elif name == "line-break":
+                pieces.append("\n")
+            else:
+                inner = self._text(child, hidden)
+                pieces.append(f"\n{inner}\n" if name in ("p", "h", "note") else inner)
+            pieces.append(child.tail or "")
+        return "".join(pieces)

@@ -1,0 +1,106 @@
+"""Outlook's winmail.dat (TNEF, MS-OXTNEF): the files and the text inside."""
+
+from dataclasses import dataclass
+
+import tnefparse
+
+from mailsearch.ingest import charset, headers, html, plain
+from mailsearch.ingest.attachments import rtf
+from mailsearch.ingest.parsed import ParsedText
+
+_MOST_FILES = 500
+_EMPTY = ParsedText("")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a TNEF container holds. `sound` is False where it could not be read."""
+
+    text: ParsedText
+    files: tuple[tuple[str, bytes], ...]
+    sound: bool = True
+
+
+def open_container(content: bytes) -> Opened:
+    """Read a TNEF container. Never raises."""
+    try:
+        container = tnefparse.TNEF(content, do_checksum=False)
+        files = tuple((_name(one), bytes(one.data or b"")) for one in container.attachments[:_MOST_FILES])
+        return Opened(_text(container), files)
+    # The library raises whatever its arithmetic on broken lengths raises.
+    except Exception:  # noqa: BLE001
+        return Opened(_EMPTY, (), False)
+
+
+def read(content: bytes) -> tuple[str, ParsedText]:
+    """State and text of a TNEF container, without its files."""
+    opened = open_container(content)
+    if not opened.sound:
+        return "corrupt", _EMPTY
+    return ("ok" if opened.text.text else "empty"), opened.text
+
+
+def _name(attachment: tnefparse.TNEFAttachment) -> str:
+    return headers.safe_filename(str(attachment.long_filename() or attachment.name or "").rstrip("\x00"))
+
+
+def _text(container: tnefparse.TNEF) -> ParsedText:
+    for value, is_html in ((container.body, False), (container.htmlbody, True)):
+        if not value:
+            continue
+        text = charset.clean(value if isinstance(value, str) else charset.decode(bytes(value)).text)
+        parsed = html.visible_text(text) if is_html else plain.visible_text(text)
+        if parsed.text.strip():
+            return parsed
+    packed = getattr(container, "_rtfbody", None)
+    return rtf.read(unpack_rtf(packed))[1] if packed else _EMPTY
+
+
+def unpack_rtf(packed: bytes) -> bytes:
+    """Compressed RTF (MS-OXRTFCP) as RTF."""
+    if packed[8:12] == b"MELA":
+        return packed[16:]
+    if packed[8:12] != b"LZFu":
+        return b""
+    window = bytearray(_PRELOADED.ljust(4096, b" "))
+    write = len(_PRELOADED)
+    unpacked = bytearray()
+    position = 16
+    while position < len(packed):
+        flags = packed[position]
+        position += 1
+        for bit in range(8):
+            if position >= len(packed):
+                return bytes(unpacked)
+            if not flags >> bit & 1:
+                piece = packed[position : position + 1]
+                position += 1
+            else:
+                pair = int.from_bytes(packed[position : position + 2], "big")
+                position += 2
+                offset, length = pair >> 4, (pair & 15) + 2
+                if offset == write % 4096:
+                    return bytes(unpacked)
+                piece = _copy(window, offset, length, write)
+            for byte in piece:
+                window[write % 4096] = byte
+                write += 1
+            unpacked += piece
+    return bytes(unpacked)
+
+
+def _copy(window: bytearray, offset: int, length: int, write: int) -> bytes:
+    """*length* bytes from *offset*, which may run into what it is itself writing."""
+    piece = bytearray()
+    for step in range(length):
+        place = (offset + step) % 4096
+        distance = (write - offset) % 4096
+        piece.append(piece[step - distance] if step >= distance > 0 else window[place])
+    return bytes(piece)
+
+
+# The dictionary that the format starts with (MS-OXRTFCP §2.1.2.1).
+_PRELOADED = (
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans "
+    b"SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+)

@@ -1,0 +1,258 @@
+"""Which messages belong together: a pure decision over Message-IDs, after RFC 5256 (REFERENCES) and JWZ's algorithm.
+
+Two things connect messages. A message says which one it answers: the last of its References, else the first of its
+In-Reply-To. And the References before that say how messages hang together that have not arrived; such hearsay counts
+until the message arrives and speaks for itself. A thread is what is connected. So a mail that names two threads joins
+only the one that it answers, forged References tie nothing together that has arrived, loops do no harm, and the
+outcome is the same in whatever order mail arrives. Where several messages bear one Message-ID the first that arrived
+keeps it; another joins the thread that it answers itself, or the first one's if it answers none.
+
+A reply that names nothing is placed by its subject, and only beside a message between the same people, within thirty
+days (`placed_by_subject`).
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+# References that are looked at, counted from the last: real threads name fewer, forged ones name thousands.
+MOST_REFERENCES = 100
+NEAR = timedelta(days=30)
+_PREFIX = re.compile(
+    r"^(?:\s*(?:\[[^\]]{1,40}\]\s*)?(?:re|aw|sv|antw|antwort|vs|ref|rif|res|ynt|odp|vá|bls|fwd?|wg|tr|rv|enc|vb|pd|fs"
+    r"|doorst|ilt|回复|答复|回覆|转发|轉寄|返信|转寄)\s?(?:\[\d{1,3}\]|\(\d{1,3}\))?\s?[:：])",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"^\s*\[[^\]]{1,40}\]\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What one message says of its place: its own id, and the ids that it refers to, the one it answers last."""
+
+    own: str
+    chain: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of an id: its thread, and whether its message has arrived."""
+
+    thread: int
+    arrived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Messages and ids that belong together. `thread` is the one that stays; None asks for a new one."""
+
+    thread: int | None
+    # Threads that turned out to be the same one.
+    absorbed: tuple[int, ...]
+    # Places in `arriving` and `stored`.
+    arriving: tuple[int, ...]
+    stored: tuple[int, ...]
+    ids: tuple[str, ...]
+
+
+def link(own: str, references: Sequence[str], in_reply_to: Sequence[str], fallback: str) -> Link:
+    """The link of a message; *fallback* stands for its id where it has none."""
+    chain = [one for one in references if one and one != own][-MOST_REFERENCES:]
+    if not chain:
+        chain = [one for one in in_reply_to if one and one != own][:1]
+    # The last mention counts: a chain that names an id twice would run in a circle.
+    unique = list(dict.fromkeys(reversed(chain)))
+    return Link(own or fallback, tuple(reversed(unique)))
+
+
+def dissolving(known: Mapping[str, Known], arriving: Iterable[Link]) -> set[int]:
+    """Threads that must be looked at anew, since a message arrives of which they held hearsay."""
+    return {known[one.own].thread for one in arriving if one.own in known and not known[one.own].arrived}
+
+
+def group(
+    arriving: Sequence[Link],
+    known: Mapping[str, Known],
+    *,
+    stored: Sequence[tuple[int, Link]] = (),
+) -> list[Group]:
+    """The groups that *arriving* messages form with what is *known*.
+
+    *stored* are all messages of the threads that are `dissolving`, oldest first, as (thread, link); *known* holds every
+    id that *arriving* and *stored* mention. A thread falls apart where hearsay alone held it together: the group with
+    its oldest message keeps it.
+    """
+    dissolved = {thread for thread, _ in stored}
+    here = {one.own for one in arriving} | {one.own for _, one in stored}
+    forest = _Forest()
+    for name, at in known.items():
+        forest.node(_id(name))
+        # A thread that stays as it is hangs together by itself.
+        if at.thread not in dissolved:
+            forest.join(_id(name), _thread(at.thread))
+    owners: set[str] = set()
+    stored_nodes = [_place(forest, one, owners, here, known) for _, one in stored]
+    owners |= {name for name, at in known.items() if at.arrived}
+    arriving_nodes = [_place(forest, one, owners, here, known) for one in arriving]
+    members: dict[str, _Members] = {}
+    for place, node in enumerate(stored_nodes):
+        members.setdefault(forest.root(node), _Members()).stored.append(place)
+    for place, node in enumerate(arriving_nodes):
+        members.setdefault(forest.root(node), _Members()).arriving.append(place)
+    for kind, name, root in forest.nodes():
+        if kind == "id" and root in members:
+            members[root].ids.append(name)
+    oldest = [(thread, node) for (thread, _), node in zip(stored, stored_nodes, strict=True)]
+    threads = _threads_by_root(forest, oldest, [(at.thread, _id(name)) for name, at in known.items()])
+    return [_group(found, threads.get(root, [])) for root, found in members.items()]
+
+
+def _place(forest: "_Forest", one: Link, owners: set[str], here: set[str], known: Mapping[str, Known]) -> str:
+    """Connect a message with what it answers, and what it tells of messages that have not arrived."""
+    node = _id(one.own)
+    if one.own in owners:
+        # Someone else's Message-ID: what this one answers must not move the other's thread.
+        node = f"copy {one.own} {' '.join(one.chain)}"
+        forest.join(node, _id(one.chain[-1]) if one.chain else _id(one.own))
+    else:
+        owners.add(one.own)
+        forest.node(node)
+        if one.chain:
+            forest.join(node, _id(one.chain[-1]))
+    for parent, child in pairwise(one.chain):
+        forest.node(_id(parent))
+        has_arrived = child in here or (child in known and known[child].arrived)
+        if not has_arrived:
+            forest.join(_id(child), _id(parent))
+    return node
+
+
+def _threads_by_root(
+    forest: "_Forest", oldest: Iterable[tuple[int, str]], mentioned: Iterable[tuple[int, str]]
+) -> dict[str, list[int]]:
+    """Which known threads each group may keep, oldest first. One that fell apart stays with its oldest message."""
+    kept: dict[int, str] = {}
+    for kind, name, root in forest.nodes():
+        if kind == "thread":
+            kept[int(name)] = root
+    # Where nothing stored is left of a thread, whoever mentions its ids may have it.
+    for thread, node in (*oldest, *mentioned):
+        kept.setdefault(thread, forest.root(node))
+    threads: dict[str, list[int]] = {}
+    for thread, root in sorted(kept.items()):
+        threads.setdefault(root, []).append(thread)
+    return threads
+
+
+def _group(found: "_Members", threads: Sequence[int]) -> Group:
+    return Group(
+        thread=threads[0] if threads else None,
+        absorbed=tuple(threads[1:]),
+        arriving=tuple(found.arriving),
+        stored=tuple(found.stored),
+        ids=tuple(found.ids),
+    )
+
+
+class _Members:
+    __slots__ = ("arriving", "ids", "stored")
+
+    def __init__(self) -> None:
+        self.arriving: list[int] = []
+        self.stored: list[int] = []
+        self.ids: list[str] = []
+
+
+class _Forest:
+    """Disjoint sets (union by size, paths halved)."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
+
+    def nodes(self) -> Iterator[tuple[str, str, str]]:
+        """Kind, name and root of every node."""
+        for node in list(self._parents):
+            kind, _, name = node.partition(" ")
+            yield kind, name, self.root(node)
+
+    def node(self, name: str) -> None:
+        if name not in self._parents:
+            self._parents[name] = name
+            self._sizes[name] = 1
+
+    def root(self, name: str) -> str:
+        parents = self._parents
+        while parents[name] != name:
+            parents[name] = parents[parents[name]]
+            name = parents[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        self.node(one)
+        self.node(other)
+        smaller, larger = sorted((self.root(one), self.root(other)), key=self._sizes.__getitem__)
+        if smaller != larger:
+            self._parents[smaller] = larger
+            self._sizes[larger] += self._sizes[smaller]
+
+
+def _id(name: str) -> str:
+    return f"id {name}"
+
+
+def _thread(number: int) -> str:
+    return f"thread {number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What placing by subject looks at. `people`: every address on the message, lower-case."""
+
+    subject: str
+    people: frozenset[str]
+    at: datetime
+    # Refers to no message at all.
+    alone: bool
+
+
+def subject_without_prefixes(subject: str) -> tuple[str, bool]:
+    """*subject* without reply and forward prefixes, list tags and differences of case and space; had it a prefix?"""
+    rest, prefixed = unicodedata.normalize("NFKC", subject[:1000]), False
+    while found := _PREFIX.match(rest):
+        rest, prefixed = rest[found.end() :], True
+    return " ".join(_TAG.sub("", rest).casefold().split()), prefixed
+
+
+def subject_key(subject: str) -> bytes | None:
+    """16 bytes that subjects share which differ in prefixes only; None for subjects that say too little."""
+    rest, _ = subject_without_prefixes(subject)
+    if sum(character.isalnum() for character in rest) < 3:
+        return None
+    return hashlib.sha256(rest.encode("utf-8", "replace")).digest()[:16]
+
+
+def placed_by_subject(letter: Letter, others: Sequence[Letter]) -> int | None:
+    """The place in *others* of the message that *letter* belongs to by its subject; None if there is none.
+
+    One of the two must be a reply or forward that refers to nothing, and the later one; both must be between the same
+    people (two addresses in common, or all of a note to oneself), at most thirty days apart. The nearest counts.
+    """
+    near = [place for place, other in enumerate(others) if _belong(letter, other)]
+    return min(near, key=lambda place: abs(others[place].at - letter.at), default=None)
+
+
+def _belong(one: Letter, other: Letter) -> bool:
+    earlier, later = sorted((one, other), key=lambda letter: letter.at)
+    (subject, _), (later_subject, is_reply) = (
+        subject_without_prefixes(earlier.subject),
+        subject_without_prefixes(later.subject),
+    )
+    if subject != later_subject or not is_reply or not later.alone or not one.people or not other.people:
+        return False
+    in_common = len(one.people & other.people)
+    return later.at - earlier.at <= NEAR and in_common >= min(2, len(one.people), len(other.people))
