@@ -142,3 +142,13 @@ def _larger(token: str) -> Iterator[tuple[str, int]]:
                 yield token[start:end], start
                 yield _SEPARATOR.sub("", token[start:end]), start
             start = gap.end() if gap else end
+
+
+def parts(text: str) -> list[str]:
+    """The finest whole words of *text*, in order: `PN-4711a/2` gives `pn`, `4711a`, `2`."""
+    return [match.group()[:LONGEST_LEXEME] for match in _PART.finditer(fold(text))]
+
+
+def dictionaries() -> list[str]:
+    """Every dictionary that mail may have been stemmed by."""
+    return sorted({*_DICTIONARIES.values(), dictionary("")})
