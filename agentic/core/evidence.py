@@ -1,5 +1,6 @@
 """The evidence of one run: what tools returned in it, under labels that nobody could have known before."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,3 +29,13 @@ class EvidenceItem:
 
 
 Evidence = Mapping[str, EvidenceItem]
+
+
+def text_sha256(message: MessageText) -> str:
+    """SHA-256 (hex) over names and texts of all visible parts in their order, each preceded by its length in bytes."""
+    digest = hashlib.sha256()
+    for part in message.parts:
+        for text in (part.name, part.text):
+            data = text.encode("utf-8", "surrogatepass")
+            digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

@@ -1,0 +1,119 @@
+"""What is said to the model and what it said, as turns: a part that is the same in all runs, then this run's."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+
+from agentic.core import prompts
+from agentic.core.ledger import Ledger
+from agentic.core.ports import Prompt, PromptTurn, ToolCall, ToolSpec
+from agentic.core.question import Question
+from agentic.core.toolcall import FINAL_TOOLS
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """Calls of one reply with their results by id, or a note where a reply held no call."""
+
+    calls: tuple[ToolCall, ...] = ()
+    results: dict[str, str] = field(default_factory=dict)
+    said: str = ""
+    note: str = ""
+
+    def turns(self) -> Iterable[PromptTurn]:
+        answered = tuple(call for call in self.calls if call.call_id in self.results)
+        if answered or self.said:
+            yield PromptTurn("assistant", self.said, answered)
+        for call in answered:
+            yield PromptTurn("tool", self.results[call.call_id], call_id=call.call_id)
+        if self.note:
+            yield PromptTurn("user", self.note)
+
+
+class Conversation:
+    """The turns of one run. Grows at its end only, so that a server can reuse what it has read before."""
+
+    def __init__(self, question: Question, specs: tuple[ToolSpec, ...], session: str) -> None:
+        self._question = question
+        self._tools = specs + FINAL_TOOLS
+        self._session = session
+        self._exchanges: list[_Exchange] = []
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        return self._tools
+
+    def add_calls(self, calls: Iterable[ToolCall], said: str = "") -> None:
+        """Calls that the model made; their results follow by `add_result`."""
+        self._exchanges.append(_Exchange(tuple(calls), said=said))
+
+    def add_result(self, call_id: str, text: str) -> None:
+        """What came of a call. The text is what the model reads: fenced where it holds mail."""
+        for exchange in reversed(self._exchanges):
+            if any(call.call_id == call_id for call in exchange.calls):
+                exchange.results[call_id] = text
+                return
+
+    def add_note(self, text: str) -> None:
+        """Something that the model is told beside results, in the service's own words."""
+        self._exchanges.append(_Exchange(note=text))
+
+    def start_over(self, call: ToolCall, result: str) -> None:
+        """Forget all turns but the question, and go on as if *call* had given *result*."""
+        self._exchanges = [_Exchange((call,), {call.call_id: result})]
+
+    def prompt(
+        self, phase: str, instruction: str, forced_tool: str, ledger: Ledger, queries: tuple[str, ...], tokens: int
+    ) -> Prompt:
+        """The next prompt, with *instruction* as its last words (which the turns do not keep)."""
+        system = prompts.load("system")
+        turns = [
+            PromptTurn("system", system),
+            PromptTurn("user", f"Run {self._session}. {self._question.describe()}"),
+            *(turn for exchange in self._exchanges for turn in exchange.turns()),
+            PromptTurn("user", instruction),
+        ]
+        return Prompt(
+            phase=phase,
+            turns=tuple(_merged(turns)),
+            tools=self._tools,
+            forced_tool=forced_tool,
+            question=self._question.text,
+            shown=ledger.shown,
+            queries=queries,
+            now=self._question.now,
+            timezone=self._question.timezone,
+            session=self._session,
+            max_output_tokens=tokens,
+            static_characters=len(system) + len(_tools_text(self._tools)),
+        )
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """All that a chat model is sent, in one canonical text."""
+    turns = [asdict(turn) for turn in prompt.turns]
+    return _tools_text(prompt.tools) + json.dumps([prompt.forced_tool, turns], ensure_ascii=False, default=str)
+
+
+def prompt_sha256(prompt: Prompt) -> str:
+    """SHA-256 (hex) of `prompt_text`."""
+    return hashlib.sha256(prompt_text(prompt).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _tools_text(tools: tuple[ToolSpec, ...]) -> str:
+    return json.dumps([asdict(tool) for tool in tools], ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _merged(turns: Iterable[PromptTurn]) -> Iterable[PromptTurn]:
+    """Turns of the user that follow each other as one: many chat templates want them to alternate."""
+    last: PromptTurn | None = None
+    for turn in turns:
+        if last is not None and last.role == turn.role == "user":
+            last = replace(last, content=f"{last.content}\n\n{turn.content}")
+            continue
+        if last is not None:
+            yield last
+        last = turn
+    if last is not None:
+        yield last

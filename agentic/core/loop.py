@@ -1,0 +1,382 @@
+"""One question being answered: plan, search, judge, answer, verify, as a generator of everything that happens."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Literal
+
+from agentic.core import prompts
+from agentic.core import verify as default_rules
+from agentic.core.answer import Draft, Verification
+from agentic.core.budget import Budget, Clock, Limits
+from agentic.core.conversation import Conversation, prompt_sha256, prompt_text
+from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Phase, Replied, Verified
+from agentic.core.inflight import InFlight
+from agentic.core.labels import Below
+from agentic.core.ledger import Ledger
+from agentic.core.outcome import Ending, decide
+from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCall, Usage
+from agentic.core.question import Question
+from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
+from agentic.core.rules import Rules, better, is_supported, without_leaks
+from agentic.core.searching import FIRST_CALL_ID, Search, Searches
+from agentic.core.toolcall import ANSWER, SEARCH
+
+__all__ = ["Limits", "Loop", "Question"]
+
+# Faults that asking again cannot cure.
+_LASTING = frozenset({"auth", "circuit_open", "daily_quota", "no_such_model"})
+_UNUSABLE_IN_A_ROW = 2
+# With nothing but the reserve from the start, the first search may take this share of what is left.
+_FIRST_SEARCH_SHARE = 0.4
+# A model that ends at its deadline by itself may do so this much before the loop's own clock strikes.
+_CLOCK_TOLERANCE = 0.05
+_QUERY_CHARACTERS = 2_000
+
+
+class Loop:
+    """Runs once. `events` is the run; `cancel` ends it early, in the thread of its event loop."""
+
+    def __init__(
+        self,
+        question: Question,
+        model: Model,
+        toolbox: Toolbox,
+        limits: Limits,
+        *,
+        fallback: Model | None = None,
+        verify: Rules = default_rules,
+        clock: Clock = time.monotonic,
+        overhead_seconds: float = 0.25,
+        random: Below = secrets.randbelow,
+    ) -> None:
+        self._question = question
+        self._model = model
+        self._fallback = fallback
+        self._toolbox = toolbox
+        self._limits = limits
+        self._rules = verify
+        self._clock = clock
+        self._overhead = overhead_seconds
+        self._flight = InFlight(clock)
+        self._ledger = Ledger(question.text, random)
+        self._talk = Conversation(question, toolbox.specs, f"{random(1 << 128):032x}")
+        self._searches = Searches(
+            question, toolbox, limits, self._ledger, self._talk, self._flight, clock, random
+        )  # fmt: skip
+        self._first: list[Search] = []
+        self._first_shown = False
+        # What the last reply asked for; None where no reply came in time.
+        self._reading: Reading | None = None
+        self._saw_first = False
+        self._blind = True
+        self._calls = 0
+        self._model_calls = 0
+        self._unusable = 0
+        self._usage = Usage()
+        self._first_evidence_ms: int | None = None
+        self._verification: Verification | None = None
+        self._declared = self._usable = self._over = False
+        self._fault = self._last_fault = self._limit = ""
+
+    def cancel(self) -> None:
+        """End the run as soon as it waits for anything. Its last event is still `Finished`."""
+        self._flight.stop()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Everything that happens, each act before it is done; the last event is `Finished`."""
+        self._budget = Budget(self._limits, self._clock, self._overhead)
+        try:
+            async with aclosing(self._run()) as run:
+                async for event in run:
+                    yield event
+        finally:
+            await self._flight.close()
+
+    async def _run(self) -> AsyncGenerator[Event, None]:
+        arguments = {"query": self._first_query()}
+        first = self._searches.prepare(ReadCall(ToolCall(FIRST_CALL_ID, SEARCH, arguments)), None)
+        self._talk.add_calls([first.call])
+        yield self._searches.called(first, "plan", arguments)
+        self._searches.begin(first, self._search_until())
+        self._first = [first]
+        while not self._over and not self._flight.stopped:
+            async for event in self._turn():
+                yield event
+        if self._flight.stopped:
+            yield Cut("judge", self._budget.steps, "cancelled", "the run was cancelled")
+        yield self._finished()
+
+    async def _turn(self) -> AsyncGenerator[Event, None]:
+        """One reply, and what it asks for."""
+        forced = self._budget.only_reserve or not self._searches.room_left
+        if forced or self._model_calls:
+            async for event in self._land(self._take_first(), self._search_until()):
+                yield event
+        if self._budget.ended or (forced and self._usable and not self._ledger.evidence):
+            self._end(limit=self._budget.ended or self._why_forced())
+            return
+        phase: Literal["plan", "judge", "answer"] = "answer" if forced else "judge" if self._first_shown else "plan"
+        async for event in self._ask(phase, forced, phase):
+            yield event
+        if self._reading is None and forced:
+            self._end(limit="seconds")
+        elif self._reading is not None and not self._flight.stopped:
+            async for event in self._act(self._reading, forced):
+                yield event
+
+    async def _act(self, reading: Reading, forced: bool) -> AsyncGenerator[Event, None]:
+        if reading.fault:
+            self._reject(reading)
+        elif reading.draft is not None:
+            async for event in self._conclude(reading.draft, forced):
+                yield event
+        elif forced:
+            yield Cut("answer", self._budget.steps, self._why_forced(), "searches were asked for in place of an answer")
+            self._end(limit=self._why_forced())
+        else:
+            async for event in self._search(reading.calls):
+                yield event
+
+    async def _ask(self, phase: Phase, forced: bool, instruction: prompts.Name) -> AsyncGenerator[Event, None]:
+        """Ask the model. What it replied is then in `_reading`, with a fault where nothing came."""
+        prompt = self._prompt(phase, forced, instruction)
+        step = self._budget.steps + 1
+        until = self._budget.deadline if forced else self._budget.reserve_from
+        yield Asked(phase, step, self._model.name, prompt_sha256(prompt), len(prompt_text(prompt)))
+        began = self._clock()
+        self._model_calls += 1
+        task = self._flight.start(self._model.reply(prompt, until))
+        while not task.done():
+            waiting = [task, *(search.task for search in self._first if search.task is not None)]
+            if not await self._flight.wait_any(waiting, until):
+                break
+            for search in self._take_first() if not task.done() else ():
+                yield self._take_in(search)
+        if task.done():
+            yield self._arrived(task, phase, step, until, began)
+            return
+        task.cancel()
+        self._reading, self._last_fault = None, "timeout"
+        if not self._flight.stopped:
+            yield Cut(phase, step, "seconds", "the model had not replied")
+            self._use_fallback()
+
+    def _arrived(self, task: asyncio.Task[Reply], phase: Phase, step: int, until: float, began: float) -> Replied:
+        """Charge a reply and understand it."""
+        took_ms = round(1000 * (self._clock() - began))
+        try:
+            reply = task.result()
+        except ModelFault as fault:
+            if fault.charged:
+                self._budget.charge()
+            self._usage += fault.usage
+            self._last_fault = fault.code
+            late = fault.code == "timeout" and self._clock() >= until - _CLOCK_TOLERANCE
+            self._reading = None if late else Reading(fault=fault.code, detail=fault.detail, arrived=False)
+            return Replied(phase, step, self._model.name, 0, fault.usage, fault.code, fault.detail, took_ms)
+        self._budget.charge()
+        self._usage += reply.usage
+        self._reading = reading = read_reply(reply, {spec.name for spec in self._toolbox.specs})
+        calls = len(reading.calls) or int(reading.draft is not None)
+        return Replied(phase, step, self._model.name, calls, reply.usage, reading.fault, reading.detail, took_ms)
+
+    async def _search(self, calls: tuple[ReadCall, ...]) -> AsyncGenerator[Event, None]:
+        """Make the calls of one reply side by side, and take in their results in the order of the calls."""
+        self._unusable, self._usable = 0, True
+        step = self._budget.steps
+        calls = with_ids(calls, self._calls + 1)
+        self._calls += len(calls)
+        kept, cut = calls[: self._limits.calls_per_step], calls[self._limits.calls_per_step :]
+        self._talk.add_calls([read.call for read in kept])
+        searches = []
+        for read in kept:
+            search = self._searches.prepare(read, step)
+            yield self._searches.called(search, "search", read.call.arguments)
+            searches.append(search)
+        if cut:
+            yield Cut("search", step, "calls", f"{len(cut)} calls beyond {self._limits.calls_per_step} were not made")
+        for search in searches:
+            self._searches.begin(search, self._search_until())
+        async for event in self._land([*self._take_first(), *searches], self._search_until()):
+            yield event
+        if not self._searches.room_left:
+            yield Cut("search", step, "characters", "no more mail may be shown in this run")
+
+    async def _land(self, searches: Sequence[Search], until: float) -> AsyncGenerator[Event, None]:
+        for search in searches:
+            if search.task is None or await self._flight.wait_any([search.task], until):
+                yield self._take_in(search)
+                continue
+            self._searches.give_up(search)
+            if not self._flight.stopped:
+                yield Cut("search", search.step, "seconds", f"{search.call.name} had not come back")
+
+    async def _conclude(self, draft: Draft, forced: bool) -> AsyncGenerator[Event, None]:
+        """Take a draft or a declaration, unless the model spoke before it could have read."""
+        if not self._saw_first if draft.insufficient else self._blind and not forced:
+            self._unusable, self._usable = 0, True
+            self._talk.add_note(prompts.load("reread"))
+            if forced:
+                self._end(limit=self._why_forced())
+            return
+        self._unusable, self._usable = 0, True
+        async for event in self._check(draft, 1):
+            yield event
+        if self._verification is not None and self._wants_repair(self._verification):
+            async for event in self._repair(draft, self._verification):
+                yield event
+        self._over = True
+
+    async def _check(self, draft: Draft, round_: int) -> AsyncGenerator[Event, None]:
+        """Have code decide which sentences of *draft* stand."""
+        step = self._budget.steps
+        yield Drafted(step, round_, draft)
+        if draft.insufficient:
+            self._declared = not is_supported(self._verification)
+            return
+        began = self._clock()
+        task = self._flight.start(asyncio.to_thread(self._verified, draft))
+        if not await self._flight.wait_any([task], self._budget.deadline):
+            if not self._flight.stopped:
+                yield Cut("verify", step, "seconds", "verification had not ended")
+                self._limit = "seconds"
+            return
+        verification = task.result()
+        first = self._verification
+        self._verification = verification if first is None else better(first, verification)
+        yield Verified(step, round_, verification, round(1000 * (self._clock() - began)))
+
+    async def _repair(self, draft: Draft, verification: Verification) -> AsyncGenerator[Event, None]:
+        """Let the model try once more; it is told labels and reasons only."""
+        self._calls += 1
+        call = ToolCall(f"call_{self._calls}", ANSWER, {"sentences": [one.drafted for one in verification.sentences]})
+        self._talk.add_calls([call])
+        self._talk.add_result(call.call_id, "\n".join(self._rules.repair_hints(verification)))
+        async for event in self._ask("answer", True, "repair"):
+            yield event
+        if self._reading is not None and self._reading.draft is not None:
+            async for event in self._check(self._reading.draft, 2):
+                yield event
+
+    def _verified(self, draft: Draft) -> Verification:
+        verification = self._rules.verify(draft, self._ledger.sources, policy=self._question.policy)
+        return without_leaks(verification, self._searches.markers)
+
+    def _wants_repair(self, verification: Verification) -> bool:
+        """Whether a second draft may be worth its step: whenever nothing stands, and else only out of plenty."""
+        if self._budget.ended or self._flight.stopped:
+            return False
+        if not is_supported(verification):
+            return True
+        return bool(verification.removed) and not self._budget.only_reserve
+
+    def _reject(self, reading: Reading) -> None:
+        """A reply that can't be used: say why and ask again, or another model, or give up."""
+        self._unusable += 1
+        self._last_fault = reading.fault
+        if reading.fault == "too_long":
+            self._shorten()
+        lasting = reading.fault in _LASTING or self._unusable >= _UNUSABLE_IN_A_ROW
+        if (lasting or not reading.arrived) and self._use_fallback():
+            return
+        if lasting:
+            self._end(fault=reading.fault)
+            return
+        self._explain(reading)
+
+    def _explain(self, reading: Reading) -> None:
+        calls = with_ids(reading.calls, self._calls + 1)
+        self._calls += len(calls)
+        self._talk.add_calls([read.call for read in calls])
+        for read in calls:
+            self._talk.add_result(read.call.call_id, read.finding)
+        if not calls and reading.detail and reading.arrived:
+            self._talk.add_note(f"Your last reply could not be used. {reading.detail}")
+
+    def _use_fallback(self) -> bool:
+        """Go on with the second model, if there is one that was not tried yet."""
+        if self._fallback is None:
+            return False
+        self._model, self._fallback = self._fallback, None
+        self._unusable = 0
+        return True
+
+    def _shorten(self) -> None:
+        """Show all evidence once more in half the room, and forget the turns that did not fit."""
+        self._searches.halve()
+        first = ToolCall(FIRST_CALL_ID, SEARCH, {"query": self._first_query()})
+        self._talk.start_over(first, self._searches.everything())
+
+    def _prompt(self, phase: Phase, forced: bool, instruction: prompts.Name) -> Prompt:
+        self._saw_first, self._blind = self._first_shown, not self._ledger.evidence
+        tool = ANSWER if forced else ""
+        return self._talk.prompt(
+            phase, prompts.load(instruction), tool, self._ledger, self._searches.queries, self._limits.output_tokens
+        )  # fmt: skip
+
+    def _take_first(self) -> list[Search]:
+        """The first search, if its result was not taken in yet."""
+        first, self._first = self._first, []
+        return first
+
+    def _take_in(self, search: Search) -> Found:
+        found = self._searches.take_in(search)
+        if search.step is None:
+            self._first_shown = True
+        if found.admitted and self._first_evidence_ms is None:
+            self._first_evidence_ms = round(self._budget.seconds * 1000)
+        return found
+
+    def _search_until(self) -> float:
+        """When a search must be back: before the reserve begins; if it has begun, early enough to answer."""
+        now = self._clock()
+        return max(self._budget.reserve_from, now + _FIRST_SEARCH_SHARE * (self._budget.deadline - now))
+
+    def _why_forced(self) -> str:
+        if self._budget.steps_left <= self._limits.reserve_steps:
+            return "steps"
+        return "seconds" if self._budget.only_reserve else "characters"
+
+    def _first_query(self) -> str:
+        text = " ".join(self._question.text.split())
+        return text if len(text) <= _QUERY_CHARACTERS else text[:_QUERY_CHARACTERS].rsplit(" ", 1)[0]
+
+    def _end(self, *, limit: str = "", fault: str = "") -> None:
+        self._limit, self._fault, self._over = limit, fault, True
+
+    def _finished(self) -> Finished:
+        verification = self._verification
+        supported = is_supported(verification)
+        covered = supported and verification is not None and self._covers(verification)
+        outcome, reason = decide(
+            Ending(
+                cancelled=self._flight.stopped,
+                drafted=verification is not None,
+                supported=supported,
+                covered=covered,
+                declared=self._declared,
+                found=bool(self._ledger.evidence),
+                usable=self._usable,
+                fault=self._fault,
+                last_fault=self._last_fault,
+                limit=self._limit,
+            )
+        )
+        return Finished(
+            outcome=outcome,
+            reason=reason,
+            verification=verification,
+            steps=self._budget.steps,
+            seconds=self._budget.seconds,
+            model_calls=self._model_calls,
+            tool_calls=self._searches.made,
+            usage=self._usage,
+            first_evidence_ms=self._first_evidence_ms,
+            model=self._model.name,
+        )
+
+    def _covers(self, verification: Verification) -> bool:
+        return self._rules.question_covered(self._question.text, verification, self._ledger.sources)
