@@ -1,0 +1,259 @@
+"""Facts of a unit against the messages that it cites: is each there, and do they stand together?"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import product
+
+from agentic.core.verify.facts import dates
+from agentic.core.verify.facts.extract import extract
+from agentic.core.verify.facts.match import family, supports
+from agentic.core.verify.facts.values import Fact
+from agentic.core.verify.lookup import Match
+from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
+
+# Characters of stored text around a quotation within which its facts may stand.
+REACH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fact of a message and where it stands; part and piece are None for what only the head says."""
+
+    fact: Fact
+    part: PartIndex | None
+    piece: Piece | None
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactIndex:
+    """The facts of one message by kind and value, and the units that each part names."""
+
+    by_value: dict[object, list[Place]]
+    by_kind: dict[str, list[Place]]
+    units: dict[str, frozenset[str]]
+    year: int
+
+    def places(self, claim: Fact) -> list[Place]:
+        """Where the message says what *claim* says."""
+        kinds = _CANDIDATES.get(claim.kind)
+        pool = (
+            self.by_value.get(claim.value, [])
+            if kinds is None
+            else [p for kind in kinds for p in self.by_kind.get(kind, [])]
+        )
+        if claim.kind == "number":
+            pool = [*pool, *self.by_kind.get("date", []), *self.by_value.get(claim.text, [])]
+        return [place for place in pool if supports(place.fact, claim, self.year, self._units_of(place))]
+
+    def _units_of(self, place: Place) -> frozenset[str]:
+        return self.units.get(place.part.part.name, frozenset()) if place.part else frozenset()
+
+
+_CANDIDATES = {
+    "date": ("date",),
+    "weekday": ("weekday", "date"),
+    "time": ("time",),
+    "domain": ("domain", "email", "url"),
+}
+
+
+def languages_of(*codes: str) -> tuple[str, ...]:
+    """The languages whose number words count: those named, or the best tested ones where none is known."""
+    known = tuple(dict.fromkeys(code for code in codes if code in _KNOWN))
+    return known or ("en", "de", "fr")
+
+
+_KNOWN = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
+
+
+def facts_of(index: MessageIndex) -> FactIndex:
+    """All facts that *index* may support: of its visible text that is not quoted, and of its head. Made once."""
+    made = index.memo.get("facts")
+    if not isinstance(made, FactIndex):
+        made = index.memo["facts"] = _build(index, borrowed=False)
+    return made
+
+
+def borrowed_facts_of(index: MessageIndex) -> FactIndex:
+    """The facts that only stand in what the message quotes; they support nothing, but say why a fact was not found."""
+    made = index.memo.get("borrowed")
+    if not isinstance(made, FactIndex):
+        made = index.memo["borrowed"] = _build(index, borrowed=True)
+    return made
+
+
+def _build(index: MessageIndex, *, borrowed: bool) -> FactIndex:
+    places: list[Place] = [] if borrowed else list(_head_places(index))
+    units: dict[str, frozenset[str]] = {}
+    for part in index.parts:
+        found = list(_part_places(part, borrowed=borrowed))
+        units[part.part.name] = frozenset(
+            place.fact.unit for place in found if place.fact.unit and place.fact.kind != "time"
+        ) | _named_units(part)
+        places.extend(found)
+    by_value: dict[object, list[Place]] = {}
+    by_kind: dict[str, list[Place]] = {}
+    for place in places:
+        by_value.setdefault(place.fact.value, []).append(place)
+        by_kind.setdefault(place.fact.kind, []).append(place)
+    return FactIndex(by_value, by_kind, units, index.message.head.received_at.year)
+
+
+def _named_units(part: PartIndex) -> frozenset[str]:
+    """Currencies and the percent sign of headings and header rows, which stand beside no number."""
+    text = part.text
+    named = {code for sign, code in (("\u20ac", "eur"), ("$", "$"), ("\u00a3", "gbp"), ("%", "%")) if sign in text}
+    named.update(
+        code for code in ("eur", "usd", "gbp", "chf") if f" {code}" in text or f"({code})" in text or f"{code} " in text
+    )
+    return frozenset(named)
+
+
+def _part_places(part: PartIndex, *, borrowed: bool) -> Iterable[Place]:
+    for fact in extract(part.text, languages_of(part.language, "en")):
+        piece = part.piece_at(fact.start)
+        if (piece.borrowed == "quoted") is not borrowed:
+            continue
+        end = min(fact.end, piece.base + len(piece.normalised.text))
+        start, stop = piece.normalised.span(fact.start - piece.base, max(end - piece.base, fact.start - piece.base + 1))
+        yield Place(fact, part, piece, start, stop)
+
+
+def _head_places(index: MessageIndex) -> Iterable[Place]:
+    head = index.message.head
+    for address in (head.sender, *head.to, *head.cc):
+        for fact in extract(normal_text(address.address) + " " + normal_text(address.name)):
+            yield Place(fact, None, None)
+    for attachment in head.attachments:
+        for fact in extract(normal_text(attachment.filename)):
+            yield Place(fact, None, None)
+    for moment in (head.sent_at, head.received_at):
+        if isinstance(moment, datetime):
+            yield Place(Fact("date", dates.of_moment(moment), moment.date().isoformat(), 0, 0), None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with the facts of a unit: `reason` empty where nothing is, `fact` as claimed, `source` what is there."""
+
+    reason: str = ""
+    fact: str = ""
+    source: str = ""
+    # Messages of which only a forwarded stretch has a fact of the unit.
+    relayed: tuple[Place, ...] = ()
+
+
+def check(claims: Sequence[Fact], cited: Sequence[MessageIndex], quotes: Sequence[Match]) -> Finding:
+    """Whether every claim occurs in the cited messages, and all of them near one quotation or in one stored sentence."""
+    indexes = [facts_of(index) for index in cited]
+    found: list[list[tuple[int, Place]]] = []
+    for claim in claims:
+        places = [(number, place) for number, index in enumerate(indexes) for place in index.places(claim)]
+        if not places:
+            return Finding("fact_not_found", claim.text, _instead(claim, indexes))
+        found.append(places)
+    loose = [
+        (claim, places)
+        for claim, places in zip(claims, found, strict=True)
+        if not any(
+            place.part is None or place.part.part.name == "subject" or _near(place, quotes) for _, place in places
+        )
+    ]
+    if len(loose) > 1 and not _together([places for _, places in loose], cited):
+        return Finding("fact_scattered", "; ".join(dict.fromkeys(claim.text for claim, _ in loose)))
+    if loose and quotes and not _beside(loose[0][1], quotes):
+        return Finding("fact_scattered", loose[0][0].text)
+    return Finding(relayed=tuple(_relayed(found)))
+
+
+def _near(place: Place, quotes: Sequence[Match]) -> bool:
+    return any(
+        place.part is quote.part
+        and place.start <= max(quote.end + REACH, quote.sentence[1])
+        and place.end >= min(quote.start - REACH, quote.sentence[0])
+        for quote in quotes
+    )
+
+
+def _beside(places: list[tuple[int, Place]], quotes: Sequence[Match]) -> bool:
+    """A fact away from all quotations stands, if it is from another message than they are."""
+    return any(all(place.part not in quote.index.parts for quote in quotes) for _, place in places)
+
+
+def _relayed(found: list[list[tuple[int, Place]]]) -> Iterable[Place]:
+    for places in found:
+        if all(place.piece is not None and place.piece.borrowed for _, place in places):
+            yield places[0][1]
+
+
+def _together(found: list[list[tuple[int, Place]]], cited: Sequence[MessageIndex]) -> bool:
+    """Whether one stored sentence (or row with its header) of each cited message covers all facts between them."""
+    options: list[set[frozenset[int]]] = []
+    for number in range(len(cited)):
+        spans: dict[object, set[int]] = {}
+        for claim, places in enumerate(found):
+            for owner, place in places[:50]:
+                if owner == number:
+                    for key in _sentence_keys(place):
+                        spans.setdefault(key, set()).add(claim)
+        options.append({frozenset(), *(frozenset(covered) for covered in spans.values())})
+    wanted = set(range(len(found)))
+    for count, choice in enumerate(product(*options)):
+        if wanted <= set().union(*choice):
+            return True
+        if count > 5000:
+            break
+    return False
+
+
+def _sentence_keys(place: Place) -> list[object]:
+    """What the fact's stored sentence is called; a fact in a table's first row belongs to all rows below it."""
+    if place.part is None or place.piece is None:
+        return ["head"]
+    if place.piece.kind == "row":
+        rows = _table_of(place.part, place.piece)
+        return (
+            [(id(place.part), row.start) for row in rows]
+            if rows[0] is place.piece
+            else [(id(place.part), place.piece.start)]
+        )
+    start, _ = place.part.sentence_around(place.piece, place.start, place.end)
+    return [(id(place.part), start)]
+
+
+def _table_of(part: PartIndex, piece: Piece) -> list[Piece]:
+    at = part.pieces.index(piece)
+    first = at
+    while first > 0 and part.pieces[first - 1].kind == "row":
+        first -= 1
+    last = at
+    while last + 1 < len(part.pieces) and part.pieces[last + 1].kind == "row":
+        last += 1
+    return list(part.pieces[first : last + 1])
+
+
+def _instead(claim: Fact, indexes: Sequence[FactIndex]) -> str:
+    """What the cited messages say of the same kind, nearest in value."""
+    pool = [
+        place.fact
+        for index in indexes
+        for place in index.by_kind.get(claim.kind, [])
+        if family(place.fact) == family(claim)
+    ]
+    pool = [fact for fact in pool if fact.text]
+    if not pool:
+        return ""
+    if isinstance(claim.value, Decimal):
+        numeric = [fact for fact in pool if isinstance(fact.value, Decimal)]
+        if numeric:
+            wanted = claim.value
+            return min(numeric, key=lambda fact: abs(Decimal(str(fact.value)) - wanted)).text
+    return max(pool, key=lambda fact: _alike(fact.text, claim.text)).text
+
+
+def _alike(first: str, second: str) -> int:
+    return sum(a == b for a, b in zip(first, second, strict=False))

@@ -1,0 +1,41 @@
+"""Words before a quotation that turn, condition, report or weaken what it says."""
+
+import re
+
+from agentic.core.verify.words import Lexicon, lexicons
+
+# Where the language is not known, the best tested ones are asked together.
+_UNKNOWN = ("en", "de", "fr")
+_NUMBER_ABBREVIATION = re.compile(r"\bno\. ?(?=[0-9#])")
+
+
+def _lexicons_for(language: str) -> list[Lexicon]:
+    every = lexicons()
+    if language in every:
+        return [every[language]]
+    return [every[code] for code in _UNKNOWN]
+
+
+def turns(text: str, language: str) -> bool:
+    """Whether the normal form *text* holds a cue of negation or condition."""
+    clean = _NUMBER_ABBREVIATION.sub("", text)
+    return any(lexicon.negation.search(clean) or lexicon.condition.search(clean) for lexicon in _lexicons_for(language))
+
+
+def reports(text: str, language: str) -> bool:
+    """Whether *text* holds a cue that somebody other than the writer is reported."""
+    return any(_reports(text, lexicon) for lexicon in _lexicons_for(language))
+
+
+def _reports(text: str, lexicon: Lexicon) -> bool:
+    for match in lexicon.report.finditer(text):
+        before = text[: match.start()].split()[-2:]
+        after = text[match.end() :].split()[:1]
+        if not lexicon.own & {word.strip(",.;:") for word in [*before, *after]}:
+            return True
+    return False
+
+
+def weakens(text: str, language: str) -> bool:
+    """Whether *text* holds a cue that limits what follows: hedges, plans, "only"."""
+    return any(lexicon.hedge.search(text) for lexicon in _lexicons_for(language))

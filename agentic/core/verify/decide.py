@@ -1,0 +1,111 @@
+"""Every unit of a draft against the messages that it may cite."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agentic.core.answer import Draft, DraftSentence, Policy, Sentence, Verification
+from agentic.core.verify import form, later, speaker, units
+from agentic.core.verify.check import Bench, Claim, check
+from agentic.core.verify.sources import SourceCache
+from agentic.core.verify.units import Unit
+from mailsearch.hits import MessageText
+
+# Raised by one whenever a draft could be judged differently than before.
+VERSION = "1"
+MAX_ANSWER = 20_000
+# Words that a cell of a header row may have: it names a column, it states nothing.
+_HEADER_WORDS = 5
+
+
+def verify(
+    draft: Draft,
+    sources: Mapping[str, MessageText],
+    *,
+    policy: Policy = "standard",
+    marker: str = "",
+    thread_messages: Mapping[str, Sequence[MessageText]] | None = None,
+    all_evidence: Mapping[str, MessageText] | None = None,
+    cache: SourceCache | None = None,
+) -> Verification:
+    """Decide which units of *draft* stand, and where each one stands in the stored text.
+
+    *sources* maps each label that may be cited to its message. *marker* is the fence's secret, which must not occur.
+    *thread_messages* maps a thread's id to its in-scope messages: they show later facts and originals of forwarded
+    words, as *all_evidence* does. *cache* keeps messages ready over several calls; without one each call reads anew.
+    Deterministic, never raises for any draft. Time is linear in the draft (at most 20,000 characters count) and in the
+    text of the messages.
+    """
+    threads = thread_messages or {}
+    others = [*(all_evidence or {}).values(), *(message for messages in threads.values() for message in messages)]
+    bench = Bench(
+        sources=sources,
+        cache=cache or SourceCache(),
+        policy=policy,
+        marker=marker,
+        people=speaker.people_of([*sources.values(), *others]),
+        originals=tuple(others),
+    )
+    sentences: list[Sentence] = []
+    for claim in _claims(draft, sources):
+        sentences.append(_decide(claim, len(sentences) + 1, bench))
+    settled = _settle_tables(sentences, _claims(draft, sources), bench)
+    marked = [later.mark(sentence, sources, threads, bench.cache) for sentence in settled]
+    return Verification(tuple(marked), VERSION)
+
+
+def _decide(claim: Claim, position: int, bench: Bench) -> Sentence:
+    if claim.unit.kind in ("header", "rule"):
+        return Sentence(
+            position=position, drafted=claim.unit.text, text=form.visible(claim.unit.text), kept=True, structural=True
+        )
+    return check(claim, position, bench)
+
+
+def _claims(draft: Draft, sources: Mapping[str, MessageText]) -> list[Claim]:
+    """The draft's units with their citations. What lies beyond the cap is one last unit, which is too long."""
+    claims: list[Claim] = []
+    room = MAX_ANSWER
+    for sentence in draft.sentences or (DraftSentence(draft.text),):
+        text = sentence.text[:room]
+        claims.extend(_claims_of(sentence, text, sources))
+        room -= len(text)
+        if len(sentence.text) > len(text):
+            claims.append(
+                Claim(Unit(sentence.text[len(text) :][:MAX_ANSWER].strip() or "\u2026", "sentence"), sentence.citations)
+            )
+            break
+    return claims
+
+
+def _claims_of(sentence: DraftSentence, text: str, sources: Mapping[str, MessageText]) -> list[Claim]:
+    found = units.split(text, sources)
+    if not found and sentence.quotes:
+        found = [Unit("", "sentence")]
+    return [Claim(unit, sentence.citations, sentence.quotes) for unit in found]
+
+
+def _settle_tables(sentences: list[Sentence], claims: list[Claim], bench: Bench) -> list[Sentence]:
+    """Header and rule rows stay only while a body row of their table stays, and a header must name, not state."""
+    alive = {
+        claim.unit.table
+        for sentence, claim in zip(sentences, claims, strict=True)
+        if claim.unit.kind == "row" and sentence.kept
+    }
+    settled = []
+    for sentence, claim in zip(sentences, claims, strict=True):
+        if sentence.structural and (claim.unit.table not in alive or not _is_structure(claim.unit, bench)):
+            sentence = Sentence(
+                sentence.position, sentence.drafted, sentence.text, kept=False, reason="no_citation", structural=True
+            )
+        settled.append(sentence)
+    return settled
+
+
+def _is_structure(unit: Unit, bench: Bench) -> bool:
+    if unit.kind == "rule":
+        return True
+    if form.active(unit.text) or form.links(unit.text) or re.search(r"[0-9]{3}|[\"\u201c\u201e\u00ab]", unit.text):
+        return False
+    if bench.marker and bench.marker in unit.text:
+        return False
+    return all(len(cell.split()) <= _HEADER_WORDS and len(cell) <= 60 for cell in unit.text.split("|"))

@@ -1,0 +1,231 @@
+"""Numbers in all styles of grouping and decimals, with percent signs, currencies, scales and units.
+
+1.234,50 and 1,234.50 are one number. 1.234 alone can be read in two ways and equals only itself, unless a currency
+stands beside it: money has no thousandths.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from agentic.core.verify.facts.values import Fact
+from agentic.core.verify.words import lexicons
+
+_CODES = ["eur", "usd", "gbp", "chf", "jpy", "pln", "czk", "sek", "nok", "dkk", "huf", "cad", "aud", "nzd", "inr", "cny", "brl", "rub", "try", "zar", "sgd", "hkd", "mxn", "krw", "ils", "ron", "bgn", "isk", "aed", "sar", "thb", "uah", "btc"]
+CURRENCIES = {
+    **{code: code for code in _CODES},
+    "\u20ac": "eur", "euro": "eur", "euros": "eur", "$": "$", "us$": "usd", "a$": "aud", "c$": "cad", "dollar": "$", "dollars": "$",
+    "dollari": "$", "d\u00f3lares": "$", "\u00a3": "gbp", "pound": "gbp", "pounds": "gbp", "sterling": "gbp", "pfund": "gbp",
+    "\u00a5": "jpy", "yen": "jpy", "\u20b9": "inr", "rs": "inr", "rupees": "inr", "z\u0142": "pln", "z\u0142oty": "pln", "z\u0142otych": "pln",
+    "k\u010d": "czk", "kr": "kr", "fr": "chf", "sfr": "chf", "franken": "chf", "francs": "chf", "\u20bd": "rub", "\u20aa": "ils",
+    "\u20a9": "krw", "\u5143": "cny", "\u5186": "jpy", "\u6b27\u5143": "eur", "\u7f8e\u5143": "usd", "r$": "brl",
+}  # fmt: skip
+_DOLLARS = frozenset({"$", "usd", "cad", "aud", "nzd", "hkd", "sgd", "mxn"})
+_KRONES = frozenset({"kr", "sek", "nok", "dkk", "isk"})
+_SCALES = {
+    "k": 3, "tsd": 3, "t": 3, "tys": 3, "thousand": 3, "tausend": 3, "mille": 3, "mil": 3, "m": 6, "mn": 6, "mm": 6, "mio": 6,
+    "million": 6, "millions": 6, "millionen": 6, "millones": 6, "mill": 6, "milioni": 6, "miljoen": 6, "mln": 6, "milh\u00f5es": 6,
+    "bn": 9, "b": 9, "mrd": 9, "billion": 9, "billions": 9, "milliarde": 9, "milliarden": 9, "milliard": 9, "milliards": 9,
+    "miliardi": 9, "miljard": 9, "mld": 9, "\u4e07": 4, "\u842c": 4, "\u4ebf": 8, "\u5104": 8,
+}  # fmt: skip
+_ALONE = frozenset(_SCALES) - {"k", "t", "m", "mm", "b", "mil"}
+UNITS = {
+    word: name
+    for name, words in {
+        "kg": "kg kilo kilos kilogram kilograms kilogramm", "g": "g gr gram grams gramm", "mg": "mg", "tonne": "tonne tonnes tonnen tons ton",
+        "lb": "lb lbs", "km": "km kilometer kilometers kilometre kilometres kilom\u00e8tres", "m": "m meter meters metre metres m\u00e8tres metern",
+        "cm": "cm", "mm": "mm", "mile": "mile miles meilen", "ft": "ft feet foot", "inch": "inch inches zoll",
+        "l": "l liter liters litre litres litern", "ml": "ml", "m\u00b2": "m\u00b2 qm sqm", "m\u00b3": "m\u00b3",
+        "hour": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore uur godzin",
+        "minute": "min mins minute minutes minuten minutos minuti minut", "second": "sec secs second seconds sekunde sekunden secondes segundos",
+        "day": "day days tag tage tagen tages jour jours d\u00eda d\u00edas giorno giorni dag dagen dia dias dni",
+        "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken tygodni tygodnie",
+        "month": "month months monat monate monaten mois mes meses mese mesi maand maanden m\u00eas miesi\u0119cy miesi\u0105ce",
+        "year": "year years jahr jahre jahren an ans ann\u00e9e ann\u00e9es a\u00f1o a\u00f1os anno anni jaar ano anos lat lata",
+        "kwh": "kwh", "kw": "kw", "mw": "mw", "kb": "kb", "mb": "mb", "gb": "gb", "tb": "tb", "\u00b0c": "\u00b0c \u00b0", "\u00b0f": "\u00b0f",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+PERCENT = r"%|\u066a|per ?cent|percent|prozent|pct|pour ?cent|por ?ciento|per ?cento|procent|procento|por ?cento|v\.h\."
+_NUMBER = r"[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*"
+_BEFORE_NUMBER = r"(?<![0-9a-z\u00df-\u024f\u0370-\u04ff_.,/'])"
+_LONG = "|".join(sorted((re.escape(word) for word in CURRENCIES), key=len, reverse=True))
+_SCALE_WORDS = "|".join(sorted((re.escape(word) for word in _SCALES), key=len, reverse=True))
+_SCALED = re.compile(
+    rf"(?P<pre>(?<![a-z0-9])(?:(?P<prescale>[kt]|mio\.? )?(?P<prefix>{_LONG})\.? ?))?"
+    rf"(?P<sign>(?<![0-9a-z)])[-+]|minus )?{_BEFORE_NUMBER}(?P<number>{_NUMBER})"
+    rf"(?P<power>[\u00b2\u00b3\u2070-\u2079\u2080-\u2089]+|[\u00bd\u00bc\u00be]|/[0-9]+(?![0-9/]))?"
+    rf"(?P<ordinal>(?:st|nd|rd|th|er|ers|\u00e8me|e)(?![a-z]))?"
+    rf"(?:,?-(?=[ ]?(?:{_LONG})))?"
+    rf"(?: ?(?P<percent>{PERCENT})(?![a-z])"
+    rf"|(?(prefix)(?!)|(?: ?(?P<scale>{_SCALE_WORDS})\.?(?![a-z\u00b2\u00b3\u00df-\u024f]))? ?(?P<currency>(?:(?P<kilo>[kt]|mio\.? ?)?(?P<code>{_LONG}))(?![a-z0-9\u00b2\u00b3\u00df-\u024f])))"
+    rf"|[ -]?(?P<alone>{_SCALE_WORDS})\.?(?![a-z0-9\u00b2\u00b3\u00df-\u024f])"
+    rf")?"
+)
+_UNIT_AFTER = re.compile(r"[ -]?([a-z\u00b0\u00df-\u024f]+[\u00b2\u00b3]?)(?![a-z])")
+
+
+def parse(literal: str) -> Decimal | None:
+    """The value of a grouped or decimal number, or None where it can be read in two ways or in none."""
+    plain = literal.replace(" ", "").replace("'", "")
+    grouped = plain != literal
+    separators = re.sub(r"[0-9]", "", plain)
+    if not separators:
+        return Decimal(plain)
+    groups = re.split(r"[.,]", plain)
+    if len(set(separators)) == 1:
+        return _one_separator(groups, separators, grouped)
+    decimal_last = separators[-1] not in separators[:-1] and len(set(separators[:-1])) == 1
+    if decimal_last and _are_groups(groups[:-1]):
+        return Decimal("".join(groups[:-1]) + "." + groups[-1])
+    return None
+
+
+def _one_separator(groups: list[str], separators: str, grouped: bool) -> Decimal | None:
+    if len(separators) > 1:
+        return Decimal("".join(groups)) if _are_groups(groups) else None
+    if len(groups[1]) == 3 and 1 <= len(groups[0]) <= 3 and groups[0] != "0" and not grouped:
+        return None
+    return Decimal(".".join(groups))
+
+
+def _are_groups(groups: list[str]) -> bool:
+    """Thousands, or Indian lakhs: the last group has three digits."""
+    western = all(len(group) == 3 for group in groups[1:])
+    indian = len(groups) > 2 and all(len(group) == 2 for group in groups[1:-1]) and len(groups[-1]) == 3
+    return 1 <= len(groups[0]) <= 3 and (western or indian)
+
+
+def numbers(text: str) -> Iterator[Fact]:
+    """Numbers in digits, with what stands beside them."""
+    for match in _SCALED.finditer(text):
+        yield _number(text, match)
+
+
+def _number(text: str, match: re.Match[str]) -> Fact:
+    literal = match.group("number")
+    currency = _currency(match)
+    value: Decimal | str | None = parse(literal)
+    if match.group("power") or (value is None and not (currency and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", literal))):
+        value = literal + (match.group("power") or "")
+    elif value is None:
+        value = Decimal(re.sub(r"[.,]", "", literal))
+    end = match.end()
+    if isinstance(value, Decimal):
+        value = _scaled(value, match, currency)
+        value = -value if (match.group("sign") or "").startswith(("-", "minus")) else value
+    kind, unit = ("percent", "%") if match.group("percent") else ("money", currency) if currency else ("number", "")
+    counts = False
+    if kind == "number":
+        unit, end = _measure(text, match)
+        counts = not unit and _counts(text, end)
+    if isinstance(value, Decimal):
+        value = value.normalize()
+    start = (
+        match.start()
+        if currency and match.group("pre")
+        else match.start("sign")
+        if match.group("sign")
+        else match.start("number")
+    )
+    return Fact(kind, value, text[start:end].strip(" ."), start, end, unit, counts=counts)  # type: ignore[arg-type]
+
+
+def _currency(match: re.Match[str]) -> str:
+    word = match.group("code") or match.group("prefix") or ""
+    return CURRENCIES.get(word, "")
+
+
+def _scaled(value: Decimal, match: re.Match[str], currency: str) -> Decimal:
+    before = (match.group("prescale") or match.group("kilo") or "").strip(". ")
+    after = match.group("scale") or match.group("alone") or ""
+    if after and not currency and after not in _ALONE:
+        # "5 m" alone is five metres; only "5k" is a thousand-fold.
+        after = "k" if after == "k" and match.group(0).endswith("k") and " k" not in match.group(0) else ""
+    for scale in (before, after):
+        if scale:
+            value = value.scaleb(_SCALES[scale])
+    return value
+
+
+def _measure(text: str, match: re.Match[str]) -> tuple[str, int]:
+    alone = match.group("alone")
+    if alone and alone in UNITS and alone not in _ALONE:
+        return UNITS[alone], match.end()
+    after = _UNIT_AFTER.match(text, match.end())
+    if after and after.group(1) in UNITS:
+        return UNITS[after.group(1)], after.end()
+    return "", match.end()
+
+
+def _counts(text: str, end: int) -> bool:
+    after = re.match(r" ([^\W\d_]{3,})", text[end : end + 30])
+    return after is not None and after.group(1) not in _function_words()
+
+
+def _function_words() -> frozenset[str]:
+    return lexicons()["en"].stop | lexicons()["de"].stop | lexicons()["fr"].stop
+
+
+def same_unit(first: str, second: str) -> bool:
+    """Whether two units are one: a dollar sign may be any dollar, kr any crown."""
+    if first == second:
+        return True
+    return any(first in family and second in family and {"$", "kr"} & {first, second} for family in (_DOLLARS, _KRONES))
+
+
+_WORD = re.compile(
+    r"(?<![\w'-])([^\W\d_]+)(?:-([^\W\d_]+))?(?: (hundred|thousand|million|hundert|tausend|cents?|mille|millionen|millions))?(?=$|\W)"
+)
+_GERMAN = re.compile(
+    r"(?:(ein|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun)und)(zwanzig|dreissig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig)$"
+)
+_POWERS = {
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "hundert": 100,
+    "tausend": 1000,
+    "cent": 100,
+    "cents": 100,
+    "mille": 1000,
+    "millionen": 10**6,
+    "millions": 10**6,
+}
+
+
+def worded(text: str, languages: tuple[str, ...], *, claims: bool) -> Iterator[Fact]:
+    """Numbers written as words in one of *languages*.
+
+    With *claims* only those that count something (a word follows), and not the word for one, which is an article.
+    """
+    table = {word: value for code in languages for word, value in lexicons()[code].numbers.items()}
+    ones = {word for code in languages for word in lexicons()[code].one}
+    for match in _WORD.finditer(text):
+        value = _word_value(match, table)
+        if (
+            value is None
+            or (claims
+            and (match.group() in ones or not re.match(r" [^\W\d_]", text[match.end() : match.end() + 2])))
+        ):
+            continue
+        after = _UNIT_AFTER.match(text, match.end())
+        unit = UNITS.get(after.group(1), "") if after else ""
+        yield Fact(
+            "number", Decimal(value).normalize(), match.group(), *match.span(), unit, worded=True, counts=not unit
+        )
+
+
+def _word_value(match: re.Match[str], table: dict[str, int]) -> int | None:
+    first, second, power = match.groups()
+    german = _GERMAN.match(first)
+    if german and not second:
+        value: int | None = table.get(german.group(1), 0) + table.get(german.group(2), 0)
+    else:
+        value = table.get(first)
+        if second is not None:
+            tail = table.get(second)
+            value = value + tail if value is not None and tail is not None and value >= 20 and tail < 10 else None
+    if power:
+        return value * _POWERS[power] if value is not None else None
+    return value or None

@@ -1,0 +1,49 @@
+"""An answer is plain text: nothing in it that a client could load, run or follow."""
+
+import re
+
+_ACTIVE = (
+    re.compile(r"!?\[[^\]\n]{0,1000}\]\s{0,2}\("),
+    re.compile(r"!\[[^\]\n]{0,1000}\]"),
+    re.compile(r"\[[^\]\n]{1,1000}\]\[[^\]\n]{0,200}\](?=[^\[\]]{0,200}$)"),
+    re.compile(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S", re.MULTILINE),
+    re.compile(r"<\s{0,3}[!/?]?\s{0,3}[a-zA-Z][^<>\n]{0,2000}/?>|<!--|-->|<[!/?]?[a-zA-Z][\w-]{0,40}[\s/][^<]*$"),
+    re.compile(
+        r"(?<![a-z])(?:data|javascript|vbscript|mailto|file|blob|about|intent|tel|sms|cid)\s{0,3}:(?=[^\s,]{2})",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|quot|apos|lt|gt|amp|nbsp|ldquo|rdquo|lsquo|rsquo|laquo|raquo|bdquo|sbquo|colon|lpar|rpar);",
+        re.IGNORECASE,
+    ),
+    re.compile(r"<\|[^|\n]{1,60}\|>|\x1b"),
+)
+_AUTOLINK = re.compile(r"<[a-z][a-z0-9+.-]{1,31}:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>", re.IGNORECASE)
+_SCHEMED = re.compile(
+    r"(?<![a-z0-9])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"\u201c\u201d\u00ab\u00bb]*|(?<![a-z0-9@])//[a-z0-9-]+\.[a-z][^\s]*",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+def active(text: str) -> str:
+    """What in *text* is a link, image, reference definition, HTML or another active form; empty if nothing is.
+
+    *text* is the unit without its markers and without verified quotations, which are text whatever they hold.
+    """
+    folded = _HIDDEN.sub("", text)
+    for pattern in (*_ACTIVE, _AUTOLINK):
+        match = pattern.search(folded)
+        if match:
+            return match.group().strip()[:200]
+    return ""
+
+
+def links(text: str) -> list[str]:
+    """Addresses with a scheme in *text*, without the punctuation of the sentence after them."""
+    return [match.group().rstrip(".,;:!?)'\"*_\u3002") for match in _SCHEMED.finditer(text)]
+
+
+def visible(text: str) -> str:
+    """*text* without the characters that no reader sees and that can make it read otherwise."""
+    return _HIDDEN.sub("", text)

@@ -1,0 +1,278 @@
+"""Finds what a text puts between quotation marks, in every style that people and models use.
+
+Apostrophes, inches, feet and Hebrew gershayim are no quotation marks. A mark that opens and is never closed, or closes
+what was never opened, is reported apart: whoever reads the text can't tell what is claimed to be verbatim.
+"""
+
+import re
+from dataclasses import dataclass
+
+# What may close a quotation that this mark opened. Where a mark opens in one country and closes in another, the
+# innermost open quotation decides.
+CLOSERS = {
+    '"': '"\u201d',
+    "\uff02": "\uff02",
+    "\u201c": "\u201d\u201c",
+    "\u201d": "\u201d",
+    "\u201e": '\u201c\u201d"\u201e',
+    "\u201f": "\u201d",
+    "\u00ab": "\u00bb",
+    "\u00bb": "\u00ab\u00bb",
+    "\u2039": "\u203a",
+    "\u203a": "\u2039\u203a",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+    "\ufe41": "\ufe42",
+    "\ufe43": "\ufe44",
+    "\u301d": "\u301e\u301f",
+    "`": "`",
+}
+_ALWAYS_OPEN = "\u201c\u201e\u201f\u00ab\u2039\u300c\u300e\ufe41\ufe43\u301d"
+_ALWAYS_CLOSE = "\u300d\u300f\ufe42\ufe44\u301e\u301f"
+_EITHER = '"\uff02\u201d\u00bb\u203a`'
+_SINGLE_OPEN = "'\u2018\u201a\u201b\u2019"
+_ELISIONS = re.compile(r"(?:tis|twas|twere|em|cause|bout|til|till|n|s|t|k|round|[0-9]{2}s?)(?![^\W_])", re.IGNORECASE)
+_TERMINATED = re.compile(
+    r"[\s.,;:!?\u2026)\]}\u3002\uff0c\uff01\uff1f\u060c\u061f\u0964\u2013\u2014\-\"\u201c\u201d\u00bb\u00ab]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """One outermost quotation: `start`, `end` with its marks, `inner_start`, `inner_end` without. `code`: in backticks."""
+
+    start: int
+    end: int
+    inner_start: int
+    inner_end: int
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All outermost quotations of a text in order, and the positions of marks that have no partner."""
+
+    quotes: tuple[Quoted, ...]
+    unbalanced: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Open:
+    mark: str
+    position: int
+    width: int
+
+
+def scan(text: str, skip: tuple[tuple[int, int], ...] = ()) -> Scan:
+    """Find the quotations of *text*, which should be one paragraph; spans in *skip* hold no marks. Linear in practice."""
+    found: list[Quoted] = []
+    unbalanced: list[int] = []
+    stack: list[_Open] = []
+    skips = dict(skip)
+    position = 0
+    while position < len(text):
+        if position in skips:
+            position = max(skips[position], position + 1)
+            continue
+        position = _step(text, position, stack, found, unbalanced)
+    unbalanced.extend(opened.position for opened in stack)
+    singles = _singles(text, tuple(found), skips, unbalanced)
+    quotes = _outermost([*found, *singles])
+    inside = [(quote.start, quote.end) for quote in quotes]
+    stray = sorted({at for at in unbalanced if not any(start < at < end for start, end in inside)})
+    return Scan(quotes, tuple(stray))
+
+
+def _step(text: str, at: int, stack: list[_Open], found: list[Quoted], unbalanced: list[int]) -> int:
+    """Read one character; return where to go on."""
+    mark = text[at]
+    doubled = text[at : at + 2]
+    if doubled in ("''", "``", "\u2018\u2018", "\u2019\u2019", "<<", ">>", ",,") and _is_doubled(text, at):
+        mark, width = _DOUBLED[doubled], 2
+        if mark == '"' and stack and stack[-1].mark == "\u201c":
+            mark = "\u201d"
+    else:
+        width = 1
+        if mark not in CLOSERS and mark not in _ALWAYS_CLOSE:
+            return at + 1
+    if mark == "`" and width == 1:
+        return _code(text, at, found, stack, unbalanced)
+    if width == 1 and mark in '"\u201d' and _is_gershayim(text, at):
+        return at + 1
+    if stack and mark in CLOSERS[stack[-1].mark] and not _reopens(text, at, width, mark, stack[-1]):
+        opened = stack.pop()
+        # Inner pairs are kept too: should the outer one never close, they are what is quoted.
+        found.append(Quoted(opened.position, at + width, opened.position + opened.width, at))
+        return at + width
+    return _open(text, at, width, mark, stack, unbalanced)
+
+
+_DOUBLED = {
+    "''": '"',
+    "``": "\u201c",
+    "\u2018\u2018": "\u201c",
+    "\u2019\u2019": "\u201d",
+    "<<": "\u00ab",
+    ">>": "\u00bb",
+    ",,": "\u201e",
+}
+
+
+def _is_doubled(text: str, at: int) -> bool:
+    """Two single marks stand for a double one: not three, and not an empty pair."""
+    return text[at + 2 : at + 3] != text[at] and (at == 0 or text[at - 1] != text[at])
+
+
+def _open(text: str, at: int, width: int, mark: str, stack: list[_Open], unbalanced: list[int]) -> int:
+    if mark in _ALWAYS_CLOSE:
+        unbalanced.append(at)
+        return at + width
+    if mark in '"\uff02\u201d' and width == 1 and not stack and _is_inch(text, at):
+        return at + width
+    if stack and stack[-1].mark == mark and mark not in _ALWAYS_OPEN:
+        # The same mark opens again: what it opened before was never closed.
+        unbalanced.append(stack.pop().position)
+    elif not stack and mark in _EITHER and _only_closes(text, at, width):
+        unbalanced.append(at)
+        return at + width
+    stack.append(_Open(mark, at, width))
+    return at + width
+
+
+def _only_closes(text: str, at: int, width: int) -> bool:
+    """A word before it and no word after it: this mark can't open anything."""
+    before, after = text[at - 1 : at] if at else " ", text[at + width : at + width + 1] or " "
+    return not before.isspace() and before.isalnum() and bool(_TERMINATED.match(after)) and not after == '"'
+
+
+def _reopens(text: str, at: int, width: int, mark: str, opened: _Open) -> bool:
+    """A mark that could close, but leans on the word after it."""
+    if opened.mark != mark or at == opened.position + opened.width:
+        return opened.mark != mark and mark in _ALWAYS_OPEN and _leans_right(text, at, width)
+    return _leans_right(text, at, width)
+
+
+def _leans_right(text: str, at: int, width: int) -> bool:
+    before, after = text[at - 1 : at] if at else " ", text[at + width : at + width + 1]
+    return (before.isspace() or before in "([{") and bool(after) and (after.isalnum() or after in "[\u2026.")
+
+
+def _is_inch(text: str, at: int) -> bool:
+    return (
+        at > 0
+        and text[at - 1] in "0123456789\u00bd\u00bc\u00be"
+        and (at + 1 == len(text) or not text[at + 1].isalnum())
+    )
+
+
+def _is_gershayim(text: str, at: int) -> bool:
+    """Before the last letter of a Hebrew word the mark is a sign of abbreviation."""
+    before, after, beyond = text[at - 1 : at] if at else "", text[at + 1 : at + 2], text[at + 2 : at + 3]
+    hebrew = "\u05d0" <= before <= "\u05ea" and "\u05d0" <= after <= "\u05ea"
+    return hebrew and not ("\u05d0" <= beyond <= "\u05ea")
+
+
+def _code(text: str, at: int, found: list[Quoted], stack: list[_Open], unbalanced: list[int]) -> int:
+    """Inline code runs to the next backtick of the same line."""
+    end = text.find("`", at + 1)
+    line = text.find("\n", at)
+    if end == -1 or -1 < line < end:
+        if 0 < at < len(text) - 1 and text[at - 1].isalnum() and text[at + 1].isalnum():
+            return at + 1
+        unbalanced.append(at)
+        return at + 1
+    if not stack:
+        found.append(Quoted(at, end + 1, at + 1, end, code=True))
+    return end + 1
+
+
+def _singles(text: str, doubles: tuple[Quoted, ...], skips: dict[int, int], unbalanced: list[int]) -> list[Quoted]:
+    """Quotations in single marks outside those already found."""
+    taken = sorted([*skips.items(), *((quote.start, quote.end) for quote in doubles)])
+    found: list[Quoted] = []
+    position = 0
+    for start, end in [*taken, (len(text), len(text))]:
+        if start > position:
+            position = _singles_between(text, position, len(text), taken, found, unbalanced, start)
+        position = max(position, end)
+    return found
+
+
+def _singles_between(
+    text: str,
+    position: int,
+    limit: int,
+    taken: list[tuple[int, int]],
+    found: list[Quoted],
+    unbalanced: list[int],
+    stop: int,
+) -> int:
+    while position < stop:
+        if text[position] not in _SINGLE_OPEN or not _opens_single(text, position):
+            position += 1
+            continue
+        end = _single_end(text, position, limit)
+        if end is not None and not _is_elision(text, position, end):
+            found.append(Quoted(position, end + 1, position + 1, end))
+            position = end + 1
+            continue
+        if not _ELISIONS.match(text, position + 1) and text[position] != "\u2019":
+            unbalanced.append(position)
+        position += 1
+    return position
+
+
+def _is_elision(text: str, start: int, end: int) -> bool:
+    """As in rock 'n' roll."""
+    return end - start <= 2 and _ELISIONS.match(text, start + 1) is not None
+
+
+def _opens_single(text: str, at: int) -> bool:
+    before, after = text[at - 1 : at] if at else " ", text[at + 1 : at + 2]
+    free = (
+        before.isspace()
+        or before in '([{\u2014\u2013-:/"\u201c\u201e\u00ab'
+        or (ord(before) > 0x2E7F and text[at] == "\u2018")
+    )
+    return free and bool(after) and not after.isspace() and after not in ".,;:!?)]}'"
+
+
+def _single_end(text: str, at: int, limit: int) -> int | None:
+    """Where the single quotation that opens at *at* closes.
+
+    The first closing mark, but one after an s may be a possessive: then a later one counts, so that no words slip out
+    of the quotation unchecked.
+    """
+    closers = {"'": "'", "\u2018": "\u2019'", "\u201a": "\u2018\u2019'", "\u201b": "\u2019", "\u2019": "\u2019"}[
+        text[at]
+    ]
+    last: int | None = None
+    position = at + 1
+    # Single quotations are short; the bound keeps a flood of unclosed marks linear.
+    while position < min(limit, at + 600):
+        mark = text[position]
+        if mark == text[at] and mark == "\u2018":
+            break
+        if mark == "\n" and text[position + 1 : position + 2] == "\n":
+            break
+        if mark in closers and _closes_single(text, position):
+            last = position
+            if text[position - 1] not in "sS":
+                return position
+        elif last is not None and mark in ".!?":
+            return last
+        position += 1
+    return last
+
+
+def _closes_single(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at + 1 : at + 2] or " "
+    return not before.isspace() and (bool(_TERMINATED.match(after)) or ord(after) > 0x2E7F)
+
+
+def _outermost(quotes: list[Quoted]) -> tuple[Quoted, ...]:
+    kept: list[Quoted] = []
+    for quote in sorted(quotes, key=lambda quote: (quote.start, -quote.end)):
+        if not kept or quote.start >= kept[-1].end:
+            kept.append(quote)
+    return tuple(kept)

@@ -1,0 +1,92 @@
+"""The answer as it leaves: every kept unit, the verified quotation behind it, and who wrote that when."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from agentic.core.answer import Citation, Draft, Sentence, Verification
+from agentic.core.verify.quotes import scan
+from agentic.core.verify.sources import normal_text
+from mailsearch.hits import MessageText
+
+_MARKS = (('"', '"'), ("\u201c", "\u201d"), ("\u00ab", "\u00bb"), ("\u300c", "\u300d"))
+_STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964]+$")
+
+
+def rebuild(
+    verification: Verification, sources: Mapping[str, MessageText], *, cite: Literal["sender", "label"] = "sender"
+) -> str:
+    """The answer text from the kept units.
+
+    Each is followed by its verified quotation where it does not hold that already, and by `[sender address, date]` (or,
+    with *cite* "label", by `[label]`, a form that can be verified again and then loses nothing).
+    """
+    pieces: list[str] = []
+    for sentence in verification.sentences:
+        if not sentence.kept:
+            continue
+        block = sentence.structural or _is_block(sentence.text)
+        separator = "\n" if pieces and (block or _is_block(pieces[-1])) else " "
+        if sentence.structural:
+            line = sentence.text
+        else:
+            line = _line(sentence, sources, cite)
+        pieces.append((separator if pieces else "") + line)
+    return "".join(pieces)
+
+
+def redraft(verification: Verification, sources: Mapping[str, MessageText]) -> Draft:
+    """The kept units as a draft; verifying it removes nothing."""
+    return Draft(text=rebuild(verification, sources, cite="label"))
+
+
+def _is_block(text: str) -> bool:
+    return re.match(r"\s*(?:[-*+\u2022#>|]|[0-9]{1,3}[.)]\s|```|~~~)", text) is not None or "\n" in text.strip()
+
+
+def _line(sentence: Sentence, sources: Mapping[str, MessageText], cite: str) -> str:
+    text = sentence.text.rstrip()
+    added = [
+        _quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)
+    ]
+    sources_named = "".join(
+        f" [{name}]" for name in dict.fromkeys(_name(citation, sources, cite) for citation in sentence.citations)
+    )
+    if text.endswith(("```", "~~~")):
+        return text + sources_named
+    if text.endswith("|"):
+        cell = "".join(f" {quote}" for quote in added) + sources_named
+        return f"{text[:-1].rstrip()}{cell} |"
+    stop = _STOP.search(text)
+    body, end = (text[: stop.start()], stop.group()) if stop and not text.startswith(">") else (text, "")
+    if not added:
+        return body + sources_named + end
+    joined = " \u2014 ".join(added)
+    lead = body.rstrip(" :,;")
+    return (
+        f"{lead}: {joined}{sources_named}{end if end.strip('.') == '' else '.'}" if lead else f"{joined}{sources_named}"
+    )
+
+
+def _holds(text: str, citation: Citation) -> bool:
+    """Whether one of the text's own quotations is this one, or holds it."""
+    wanted = normal_text(citation.quote).strip(" .,;:!?-")
+    if text.startswith((">", "```", "~~~")):
+        return True
+    return any(wanted in normal_text(text[quote.inner_start : quote.inner_end]) for quote in scan(text).quotes)
+
+
+def _quoted(quote: str) -> str:
+    """The stored words on one line between marks that do not occur in them."""
+    words = re.sub(r"\s+", " ", re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).strip().replace("|", "\u00a6")
+    for opening, closing in _MARKS:
+        if opening not in words and closing not in words:
+            return f"{opening}{words}{closing}"
+    return '"' + re.sub('["\u201c\u201d\u00ab\u00bb\u300c\u300d]', "", words) + '"'
+
+
+def _name(citation: Citation, sources: Mapping[str, MessageText], cite: str) -> str:
+    if cite == "label":
+        return citation.label
+    head = sources[citation.label].head
+    return f"{head.sender.address or head.sender.name}, {(head.sent_at or head.received_at).date().isoformat()}"

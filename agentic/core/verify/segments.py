@@ -1,0 +1,174 @@
+"""Where sentences end: a multilingual splitter with a guard that never parts a text after an abbreviation or ordinal."""
+
+import re
+from functools import lru_cache
+
+import sentencex
+
+from agentic.core.verify.words import lexicons
+
+_TERMINATORS = ".!?\u2026\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d"
+_FULL_WIDTH = re.compile("[\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d]+")
+# A full stop glued to the next sentence, or followed by space and anything that can begin one.
+_CANDIDATE = re.compile(r"(?P<stop>[.!?\u2026]+)(?P<close>[\"'\u201d\u2019\u00bb)\]]*)(?P<gap>\s*)(?=(?P<next>\S))")
+_BEFORE = re.compile(r"(?:[^\W\d_]+\.[ \u00a0]?)*[^\W_]+$")
+_INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.[ \u00a0]?)*[^\W\d_]$")
+_MONTHLIKE = re.compile(r"[^\W\d_]+")
+
+
+@lru_cache(maxsize=1)
+def _abbreviations() -> dict[str, frozenset[str]]:
+    return {code: lexicon.abbreviations for code, lexicon in lexicons().items()}
+
+
+@lru_cache(maxsize=1)
+def _months() -> frozenset[str]:
+    return frozenset(month for lexicon in lexicons().values() for month in lexicon.months)
+
+
+def boundaries(text: str, language: str = "") -> list[int]:
+    """Offsets where a new sentence begins in *text* (one paragraph, on one line); 0 and the end are not among them.
+
+    *language* is a two-letter code or empty. Whatever must not be split (quotations, markers, addresses) has to be
+    masked by the caller with characters that end no sentence.
+    """
+    proposed = {at for at in _proposed(text, language) if not _guarded(text, at, language)}
+    proposed.update(_own(text, language))
+    return sorted(at for at in proposed if 0 < at < len(text.rstrip()))
+
+
+def _proposed(text: str, language: str) -> set[int]:
+    known = language if language in _abbreviations() else (language or "en")
+    found, position = set(), 0
+    for piece in sentencex.segment(known, text):
+        position += len(piece)
+        found.add(position)
+    # The splitter must give back the text it was given; if not, the rules here decide alone.
+    return found if position == len(text) else set()
+
+
+def _own(text: str, language: str) -> set[int]:
+    found = set()
+    for match in _FULL_WIDTH.finditer(text):
+        end = match.end()
+        while end < len(text) and text[end] in "\u201d\u2019\u300d\u300f\u00bb\"')\uff09":
+            end += 1
+        while end < len(text) and text[end].isspace():
+            end += 1
+        found.add(end)
+    for match in _CANDIDATE.finditer(text):
+        if _starts_sentence(text, match, language):
+            found.add(match.end("gap"))
+    return found
+
+
+def _starts_sentence(text: str, match: re.Match[str], language: str) -> bool:
+    following = match.group("next")
+    opens = (
+        following.isupper()
+        or following.istitle()
+        or following.isdigit()
+        or following in "\"'\u201c\u201e\u00ab\u2018([{#*-\u2013\u2014\u2022"
+    )
+    other_script = following.isalpha() and not following.islower() and not following.isupper()
+    if match.group("gap"):
+        symbol = not following.isalnum() and ord(following) > 0x2190
+        return (opens or other_script or symbol) and not _guarded(text, match.end("gap"), language)
+    before = text[match.start() - 1 : match.start()] if match.start() else ""
+    if before == "\ue000":
+        return following.isalnum()
+    glued = (
+        following.isupper()
+        and (before.islower() or before.isdigit())
+        and text[match.start() - 2 : match.start() - 1].isalnum()
+    )
+    return (
+        glued
+        and text[match.end("gap") + 1 : match.end("gap") + 2].islower()
+        and not _guarded(text, match.end("gap"), language)
+    )
+
+
+def _guarded(text: str, at: int, language: str) -> bool:
+    """Whether the stop before *at* belongs to an abbreviation, an ordinal, an initial or a decimal."""
+    head = text[:at].rstrip()[-60:]
+    if not head.endswith(".") or head.endswith(".."):
+        return False
+    tail = text[at : at + 40].lstrip()
+    before = _BEFORE.search(head[:-1])
+    if before is None:
+        return False
+    token = before.group()
+    if token[-1] in "0123456789":
+        return _is_ordinal(token, tail, language)
+    return _is_abbreviation(token, tail, language)
+
+
+def _is_ordinal(token: str, tail: str, language: str) -> bool:
+    """ "am 5. Juni": a short number, a stop, and a month or (where ordinals are written so) any word."""
+    digits = re.search(r"(?<![^\W_])[0-9]{1,3}$", token)
+    following = _MONTHLIKE.match(tail)
+    if digits is None or following is None:
+        return False
+    if (
+        following.group().casefold() in _months()
+        and len(digits.group()) <= 2
+        and following.group().casefold() not in ("may", "march")
+    ):
+        return True
+    return (
+        language in ("de", "pl", "cs", "da", "no", "fi", "hu")
+        and len(digits.group()) <= 2
+        and following.group()[0].islower()
+    )
+
+
+def _is_abbreviation(token: str, tail: str, language: str) -> bool:
+    joined = re.sub(r"[ \u00a0]", "", token).casefold()
+    lists = _abbreviations()
+    last = joined.rsplit(".", 1)[-1]
+    initials = _INITIALS.search(token)
+    if initials:
+        return _initials_go_on(initials.group(), tail)
+    if last == "no":
+        return bool(re.match(r"[0-9#]", tail))
+    known = [lists[language]] if language in lists else []
+    pool = frozenset().union(*(known or lists.values()), lists["en"])
+    if joined not in pool and last not in pool:
+        return False
+    # "etc." and the like may end a sentence: so they do before a word that begins one.
+    return not (last in _MAY_END and opens(tail))
+
+
+_MAY_END = frozenset(["etc", "usw", "al", "inc", "ltd", "co", "corp", "jr", "sr", "ecc", "itd", "itp", "enz", "uvm", "min", "max", "s.a", "s.p.a", "s.r.l", "e.v"])
+
+
+def _initials_go_on(token: str, tail: str) -> bool:
+    """Single letters with stops: initials of a name, or U.S., z. B., p. m., which go on unless a new sentence is plain."""
+    letters = re.sub(r"[^\w]", "", token)
+    if letters.islower():
+        return not (letters.casefold() in ("pm", "am") and tail[:1].isupper())
+    return not opens(tail)
+
+
+def opens(tail: str) -> bool:
+    """Whether a capitalised function word follows, which only a new sentence has."""
+    word = re.match(r"[^\W_]+", tail)
+    return word is not None and word.group().casefold() in _SENTENCE_OPENERS and word.group()[0].isupper()
+
+
+_SENTENCE_OPENERS = frozenset(
+    ["the", "this", "that", "these", "those", "it", "he", "she", "we", "you", "they", "i", "a", "an", "in", "on", "at", "but", "and", "however", "there", "what", "who", "when", "no", "yes", "please", "if", "der", "die", "das", "es", "er", "sie", "wir", "ich", "ein", "eine", "im", "am", "aber", "und", "wenn", "nein", "ja", "bitte", "le", "la", "les", "il", "elle", "nous", "vous", "je", "un", "une", "mais", "et", "si"]
+)
+
+
+def split(text: str, language: str = "") -> list[tuple[int, int]]:
+    """Spans of the sentences of *text*, without the white space between them."""
+    edges = [0, *boundaries(text, language), len(text)]
+    spans = []
+    for start, end in zip(edges, edges[1:], strict=False):
+        stripped_start = start + len(text[start:end]) - len(text[start:end].lstrip())
+        stripped_end = start + len(text[start:end].rstrip())
+        if stripped_end > stripped_start:
+            spans.append((stripped_start, stripped_end))
+    return spans

@@ -1,0 +1,178 @@
+"""Who is said to have said it: a correspondent named beside a verb of saying must have written what is quoted."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agentic.core.verify.lookup import Match
+from agentic.core.verify.sources import normal_text
+from agentic.core.verify.words import lexicons
+from mailsearch.hits import Address, MessageText
+
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+# Parts of an address's local part that name no person.
+_ROLES = frozenset(
+    ["info", "mail", "office", "team", "support", "sales", "service", "kontakt", "contact", "admin", "noreply", "no-reply", "news", "billing", "claims", "hello", "post", "the", "and", "von", "van", "de", "der", "la", "le", "di", "da", "dos", "das", "do", "mr", "mrs", "ms", "dr", "herr", "frau", "via", "list", "gmbh", "ltd", "inc"]
+)
+# Words that a name and its verb of saying may have between them.
+_DISTANCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The correspondents of the evidence: the words of each one's names."""
+
+    names: frozenset[str]
+
+    def speakers(self, before: str, after: str) -> set[str]:
+        """Names that the words *before* or *after* a quotation make its speaker."""
+        found = _speaker_before(before, self.names)
+        return {found} if found else {name for name in [_speaker_after(after, self.names)] if name}
+
+
+def names_of(address: Address) -> frozenset[str]:
+    """The words by which a text may call the holder of *address*."""
+    local = address.address.partition("@")[0]
+    words = {*_words(address.name), *(word for word in re.split(r"[._+\-0-9]", normal_text(local)) if len(word) >= 2)}
+    return frozenset(word for word in words if len(word) >= 2 and word not in _ROLES)
+
+
+def people_of(messages: Iterable[MessageText]) -> People:
+    """Everybody who wrote or got one of *messages*."""
+    names: set[str] = set()
+    for message in messages:
+        for address in (message.head.sender, *message.head.to, *message.head.cc):
+            names |= names_of(address)
+        for part in message.parts:
+            for region in part.regions:
+                names |= {
+                    word
+                    for word in _words(region.said_by)
+                    if len(word) >= 2 and word not in _ROLES and "@" not in region.said_by
+                }
+    return People(frozenset(names))
+
+
+def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence[Match], people: People) -> str:
+    """The name that is wrongly made the speaker of a quotation, or empty.
+
+    *unit* is the statement without markers; *spans* are its quotations in order with where they stand; *loose* are
+    quotations that were given beside it.
+    """
+    position = 0
+    for number, (start, end, match) in enumerate(spans):
+        following = spans[number + 1][0] if number + 1 < len(spans) else len(unit)
+        named = people.speakers(normal_text(unit[position:start]), normal_text(unit[end:following]))
+        if named and not named & author_of(match):
+            return next(iter(named))
+        position = end
+    outside = _outside(unit, spans)
+    named = {name for name in _all_speakers(normal_text(outside), people.names) if name}
+    for match in loose:
+        if named and not named & author_of(match):
+            return sorted(named)[0]
+    return ""
+
+
+def _outside(unit: str, spans: Sequence[tuple[int, int, Match]]) -> str:
+    pieces, position = [], 0
+    for start, end, _ in spans:
+        pieces.append(unit[position:start])
+        position = end
+    return " ".join([*pieces, unit[position:]])
+
+
+def author_of(match: Match) -> frozenset[str]:
+    """The names of who wrote the region that *match* stands in, as far as the message says."""
+    region = match.piece.region
+    if region is not None and region.kind != "signature":
+        said = frozenset(_words(region.said_by.partition("<")[0])) | names_of(Address("", _address_in(region.said_by)))
+        return said
+    return names_of(match.index.message.head.sender)
+
+
+def _address_in(text: str) -> str:
+    found = re.search(r"[^\s<>]+@[^\s<>]+", text)
+    return found.group() if found else ""
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(normal_text(text))
+
+
+def _verbs() -> frozenset[str]:
+    return frozenset(verb for lexicon in lexicons().values() for verb in lexicon.say)
+
+
+def _by() -> frozenset[str]:
+    return frozenset(
+        word for lexicon in lexicons().values() for word in (*lexicon.by, *(" ".join(lexicon.accord)).split())
+    )
+
+
+def _bare(word: str) -> str:
+    return word.removesuffix("'s").removesuffix("'")
+
+
+def _speaker_before(text: str, names: frozenset[str]) -> str:
+    """The subject of the last verb of saying before a quotation: the name before it, else the one right after it."""
+    words = _words(text)
+    verbs = _verbs()
+    for at in range(len(words) - 1, -1, -1):
+        if words[at] in verbs:
+            return _subject(words, at, names) or _inverted(words, at, names)
+    if re.search(r"[:\uff1a]\s*$", text) and words and _bare(words[-1]) in names:
+        return _bare(words[-1])
+    return _after_preposition(words, names)
+
+
+def _subject(words: list[str], at: int, names: frozenset[str]) -> str:
+    for back in range(at - 1, max(-1, at - 1 - _DISTANCE), -1):
+        if _bare(words[back]) in names:
+            # "to Ann he wrote" names whom he wrote to.
+            return (
+                ""
+                if back > 0 and words[back - 1] in ("to", "an", "\u00e0", "a", "for", "f\u00fcr", "with", "mit")
+                else _bare(words[back])
+            )
+        if words[back] in ("he", "she", "they", "er", "sie", "il", "elle", "i", "we", "ich", "wir"):
+            return ""
+    return ""
+
+
+def _inverted(words: list[str], at: int, names: frozenset[str]) -> str:
+    """ "Gestern schrieb Bo: ..." or "..., said Bo"."""
+    for ahead in words[at + 1 : at + 3]:
+        if ahead in names:
+            return ahead
+        if ahead not in ("mr", "mrs", "ms", "dr", "herr", "frau", "m", "mme"):
+            break
+    return ""
+
+
+def _after_preposition(words: list[str], names: frozenset[str]) -> str:
+    """ "according to Ann", "by Ann", "laut Ann"."""
+    prepositions = _by()
+    for at in range(len(words) - 1, 0, -1):
+        if _bare(words[at]) in names and words[at - 1] in prepositions:
+            return _bare(words[at])
+    return ""
+
+
+def _speaker_after(text: str, names: frozenset[str]) -> str:
+    """ "...", wrote Ann / Ann wrote / according to Ann, directly behind a quotation."""
+    words = _words(text)[:6]
+    verbs = _verbs()
+    for at, word in enumerate(words):
+        if word in verbs:
+            return _inverted(words, at, names) or _subject(words, at, names)
+    return _after_preposition(words, names)
+
+
+def _all_speakers(text: str, names: frozenset[str]) -> list[str]:
+    words = _words(text)
+    verbs = _verbs()
+    found = [
+        _subject(words, at, names) or _inverted(words, at, names) for at, word in enumerate(words) if word in verbs
+    ]
+    return [*found, _after_preposition(words, names)]
