@@ -26,45 +26,46 @@ _COLON_AT_END = re.compile(r"[:：]\s*$")
 _JAPANESE = re.compile(r"^[12][0-9]{3}年.{3,80}[:：]\s*$")
 _ADDRESS = re.compile(r"[\w.+%'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}")
 _IN_BRACKETS = re.compile(r"[<\[(](?:mailto:)?\s*[^<>\[\]()\s]*@[^<>\[\]()\s]*\s*[>\])]")
-_LINE_OF_RULES = r"(?:[-_=*>~—–]{2,}|\*{0,2})"
-_FORWARD_WORDS = (
-    r"forwarded message|forwarded by .{1,60}|begin forwarded message|original forwarded message|forwarded mail"
-    r"|weitergeleitete nachricht|anfang der weitergeleiteten (?:nachricht|e-mail)|weitergeleitet von .{1,60}"
-    r"|message transféré|message réexpédié|début du message (?:transféré|réexpédié)|courriel transféré"
-    r"|mensaje reenviado|inicio del mensaje reenviado|messaggio inoltrato|inizio messaggio inoltrato"
-    r"|mensagem (?:encaminhada|reencaminhada)|início da mensagem (?:encaminhada|reencaminhada)"
-    r"|doorgestuurd bericht|begin doorgestuurd bericht|wiadomość przekazana(?: dalej)?|przekazana wiadomość"
-    r"|początek przekazywanej wiadomości|treść przekazanej wiadomości|přeposlaná zpráva|preposlaná správa"
-    r"|videresendt (?:melding|besked|meddelelse)|vidarebefordrat (?:meddelande|brev)|välitetty viesti|edastatud kiri"
-    r"|továbbított üzenet|mesaj redirecționat|yönlendirilmiş ileti|iletilen ileti|proslijeđena poruka"
-    r"|пересылаемое сообщение|пересланное сообщение|переслане повідомлення|προωθημένο μήνυμα"
-    r"|转发的邮件|已转发邮件|轉寄的郵件|转发邮件信息|転送メッセージ|転送されたメッセージ|전달된 메시지|הודעה שהועברה|رسالة معاد توجيهها"
+_RULES = "-_=*~—–"
+_FORWARDED_BY = ("forwarded by ", "weitergeleitet von ")
+_FORWARD = frozenset(
+    "forwarded message|begin forwarded message|original forwarded message|forwarded mail"
+    "|weitergeleitete nachricht|anfang der weitergeleiteten nachricht|anfang der weitergeleiteten e-mail"
+    "|message transféré|message réexpédié|début du message transféré|début du message réexpédié|courriel transféré"
+    "|mensaje reenviado|inicio del mensaje reenviado|messaggio inoltrato|inizio messaggio inoltrato"
+    "|mensagem encaminhada|mensagem reencaminhada|início da mensagem encaminhada|início da mensagem reencaminhada"
+    "|doorgestuurd bericht|begin doorgestuurd bericht|wiadomość przekazana|wiadomość przekazana dalej"
+    "|przekazana wiadomość|początek przekazywanej wiadomości|treść przekazanej wiadomości|přeposlaná zpráva"
+    "|preposlaná správa|videresendt melding|videresendt besked|videresendt meddelelse|vidarebefordrat meddelande"
+    "|vidarebefordrat brev|välitetty viesti|edastatud kiri|továbbított üzenet|mesaj redirecționat|yönlendirilmiş ileti"
+    "|iletilen ileti|proslijeđena poruka|пересылаемое сообщение|пересланное сообщение|переслане повідомлення"
+    "|προωθημένο μήνυμα|转发的邮件|已转发邮件|轉寄的郵件|转发邮件信息|転送メッセージ|転送されたメッセージ|전달된 메시지"
+    "|הודעה שהועברה|رسالة معاد توجيهها".split("|")
 )
-_ORIGINAL_WORDS = (
-    r"original message|original e-?mail|original appointment|reply message|ursprüngliche nachricht|originalnachricht"
-    r"|original-?nachricht|ursprüngliche e-?mail|message d'origine|message original|mensaje original|messaggio originale"
-    r"|mensagem original|oorspronkelijk bericht|origineel bericht|wiadomość oryginalna|oryginalna wiadomość"
-    r"|původní zpráva|pôvodná správa|oprindelig meddelelse|opprinnelig melding|ursprungligt meddelande"
-    r"|alkuperäinen viesti|algne kiri|eredeti üzenet|mesajul original|özgün ileti|orijinal mesaj|izvorna poruka"
-    r"|исходное сообщение|оригинальное сообщение|вихідне повідомлення|αρχικό μήνυμα"
-    r"|原始邮件|原始郵件|元のメッセージ|원본 메시지|הודעה מקורית|الرسالة الأصلية"
+_ORIGINAL = frozenset(
+    "original message|original email|original e-mail|original appointment|reply message|ursprüngliche nachricht"
+    "|originalnachricht|original-nachricht|original nachricht|ursprüngliche e-mail|ursprüngliche email|message d'origine"
+    "|message original|mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|origineel bericht"
+    "|wiadomość oryginalna|oryginalna wiadomość|původní zpráva|pôvodná správa|oprindelig meddelelse|opprinnelig melding"
+    "|ursprungligt meddelande|alkuperäinen viesti|algne kiri|eredeti üzenet|mesajul original|özgün ileti|orijinal mesaj"
+    "|izvorna poruka|исходное сообщение|оригинальное сообщение|вихідне повідомлення|αρχικό μήνυμα|原始邮件|原始郵件"
+    "|元のメッセージ|원본 메시지|הודעה מקורית|الرسالة الأصلية".split("|")
 )
-_FORWARD = re.compile(rf"^\W*{_LINE_OF_RULES}\s*(?:{_FORWARD_WORDS})\s*[:：]?\s*{_LINE_OF_RULES}\W*$", re.IGNORECASE)
-_ORIGINAL = re.compile(rf"^\W*[-_=*]{{2,}}\s*(?:{_ORIGINAL_WORDS})\s*[:：]?\s*[-_=*]*\W*$", re.IGNORECASE)
-_FROM = (
-    r"from|von|de|da|van|od|od kogo|från|fra|lähettäjä|saatja|feladó|de la|kimden|gönderen|odesílatel|odosielateľ|expéditeur"
-    r"|mittente|remitente|remetente|afzender|от|від|από|发件人|寄件者|寄件人|差出人|送信者|보낸 사람|보낸사람|מאת|من|pošiljatelj|dari|từ"
+_FROM = frozenset(
+    "from|von|de|da|van|od|od kogo|från|fra|lähettäjä|saatja|feladó|de la|kimden|gönderen|odesílatel|odosielateľ"
+    "|expéditeur|mittente|remitente|remetente|afzender|от|від|από|发件人|寄件者|寄件人|差出人|送信者|보낸 사람|보낸사람|מאת"
+    "|من|pošiljatelj|dari|từ".split("|")
 )
-_OTHER = (
-    r"date|sent|to|cc|subject|reply-to|datum|gesendet|an|betreff|kopie|envoyé|date d'envoi|à|objet|enviado(?: el| em)?|fecha|para"
-    r"|asunto|data|inviato|a|oggetto|assunto|verzonden|aan|onderwerp|wysłano|do|temat|dw|odesláno|komu|předmět|predmet|odoslané"
-    r"|sendt|til|emne|skickat|till|ämne|dato|lähetetty|päiväys|vastaanottaja|aihe|saadetud|teema|elküldve|címzett|tárgy|dátum"
-    r"|trimis|către|subiect|kime|konu|gönderildi|tarih|poslano|za|prima|дата|отправлено|кому|копия|тема|дата отправки|надіслано"
-    r"|копія|ημερομηνία|προς|θέμα|发送时间|日期|收件人|抄送|主题|寄件日期|傳送日期|收件者|副本|主旨|日付|送信日時|宛先|件名"
-    r"|보낸 날짜|받는 사람|참조|제목|날짜|תאריך|נשלח|אל|נושא|التاريخ|إلى|الموضوع|tanggal|kepada|subjek|perihal|ngày|đến|tới|chủ đề"
+_OTHER = frozenset(
+    "date|sent|to|cc|subject|reply-to|datum|gesendet|an|betreff|kopie|envoyé|date d'envoi|à|objet|enviado|enviado el"
+    "|enviado em|fecha|para|asunto|data|inviato|a|oggetto|assunto|verzonden|aan|onderwerp|wysłano|do|temat|dw|odesláno"
+    "|komu|předmět|predmet|odoslané|sendt|til|emne|skickat|till|ämne|dato|lähetetty|päiväys|vastaanottaja|aihe|saadetud"
+    "|teema|elküldve|címzett|tárgy|dátum|trimis|către|subiect|kime|konu|gönderildi|tarih|poslano|za|prima|дата|отправлено"
+    "|кому|копия|тема|дата отправки|надіслано|копія|ημερομηνία|προς|θέμα|发送时间|日期|收件人|抄送|主题|寄件日期|傳送日期"
+    "|收件者|副本|主旨|日付|送信日時|宛先|件名|보낸 날짜|받는 사람|참조|제목|날짜|תאריך|נשלח|אל|נושא|التاريخ|إلى|الموضوع"
+    "|tanggal|kepada|subjek|perihal|ngày|đến|tới|chủ đề".split("|")
 )
-_FROM_LINE = re.compile(rf"^\W{{0,4}}(?:{_FROM})\s?\*{{0,2}}\s?[:：]\*{{0,2}}\s*(\S.*)?$", re.IGNORECASE)
-_OTHER_LINE = re.compile(rf"^\W{{0,4}}(?:{_OTHER})\s?\*{{0,2}}\s?[:：]", re.IGNORECASE)
+_LABEL = re.compile(r"[:：]")
 _DATEISH = re.compile(
     r"[0-9]|^(?:at|um|à|alle|a|las|om|kl\.?|o|godz\.?|v|в|um|uhr|am|pm|a\.m\.|p\.m\.|on|den|the|gmt|utc|cet|cest|h|ore|ora|kello|,|-|–)$",
     re.IGNORECASE,
@@ -94,25 +95,39 @@ def is_certain(line: str) -> bool:
 
 def is_forward(line: str) -> bool:
     """Whether *line* announces a forwarded message."""
-    return len(line) < 200 and _FORWARD.match(line) is not None
+    core = _core(line)
+    return core in _FORWARD or (line.startswith("--") and core.startswith(_FORWARDED_BY))
 
 
 def is_original(line: str) -> bool:
     """Whether *line* announces the message that is being answered."""
-    return len(line) < 200 and _ORIGINAL.match(line) is not None
+    return line[:1] in _RULES and line[1:2] in _RULES and _core(line) in _ORIGINAL
+
+
+def _core(line: str) -> str:
+    """The words of a line of rules, or "" where it has too many or neither rules nor a colon around them."""
+    if len(line) > 200 or (line[:1] not in _RULES and line[-1:] not in ":：*"):
+        return ""
+    return line.strip(" \t>|:：" + _RULES).casefold()
 
 
 def from_line(line: str) -> str | None:
     """Whom the first line of a block of headers names as sender, or None where *line* is none."""
-    if len(line) > 400:
-        return None
-    match = _FROM_LINE.match(line)
-    return person(match[1] or "") if match else None
+    label, value = _labelled(line)
+    return person(value) if label in _FROM else None
 
 
 def is_header_line(line: str) -> bool:
     """Whether *line* is another line of a block of headers."""
-    return len(line) < 2_000 and _OTHER_LINE.match(line) is not None
+    return _labelled(line)[0] in _OTHER
+
+
+def _labelled(line: str) -> tuple[str, str]:
+    """A line "Label: value" as its folded label and its value; bold type in text is written with asterisks."""
+    match = _LABEL.search(line, 0, 40)
+    if match is None or len(line) > 5_000:
+        return "", ""
+    return line[: match.start()].strip(" \t*>|").casefold(), line[match.end() :].strip(" \t*")
 
 
 def person(value: str) -> str:

@@ -1,6 +1,6 @@
 """Putting visible text together from blocks, so that every block knows where it stands in the text."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mailsearch.hits import Block, BlockKind
 from mailsearch.ingest.parsed import ParsedText
@@ -64,3 +64,10 @@ class TextBuilder:
     def _append(self, text: str) -> None:
         self.pieces.append(text)
         self.length += len(text)
+
+
+def cut(text: ParsedText) -> ParsedText:
+    """*text* cut to MOST_TEXT characters, with the blocks and regions that are left of it."""
+    blocks = tuple(replace(one, end=min(one.end, MOST_TEXT)) for one in text.blocks if one.start < MOST_TEXT)
+    regions = tuple(replace(one, end=min(one.end, MOST_TEXT)) for one in text.regions if one.start < MOST_TEXT)
+    return replace(text, text=text.text[:MOST_TEXT], blocks=blocks, regions=regions)

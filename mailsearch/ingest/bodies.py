@@ -3,12 +3,14 @@
 Which alternative wins: text/plain, unless it is blank or a stub beside the HTML ("view this in a browser").
 """
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from mailsearch.hits import Block, Region
-from mailsearch.ingest import charset, entities, headers, html, invitations, plain, words
+from mailsearch.ingest import charset, cms, entities, headers, html, invitations, plain, words
+from mailsearch.ingest.blocks import MOST_TEXT
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedText
 from mailsearch.ingest.transfer import Content, decode
@@ -20,6 +22,7 @@ _ENRICHED_PARAMETER = re.compile(r"(?is)<param>.{0,500}?</param>")
 _STUB = re.compile(
     r"(?i)html|view (?:this|it|the) .{0,40}(?:browser|online)|web ?browser|im browser|navegador|navigateur|does not support|cannot be displayed"
 )
+_REPORT_FIELD = re.compile(r"(?m)^([A-Za-z-]{2,40})[ \t]*:[ \t]*([^\r\n]{0,500})")
 _CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _INLINE_ENCRYPTED = "-----BEGIN PGP MESSAGE-----"
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
@@ -41,14 +44,14 @@ class Found:
 
     # Visible text in reading order, each with "plain" or "html".
     pieces: list[tuple[str, ParsedText]] = field(default_factory=list)
-    leaves: list[Leaf] = field(default_factory=list)
-    messages: list[Entity] = field(default_factory=list)
     # In the order in which attachments and messages occur.
     order: list[Leaf | Entity] = field(default_factory=list)
     files: list[tuple[str, bytes]] = field(default_factory=list)
     defects: list[Defect] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
+    # Text that counts where nothing else gives the body any.
+    spare: list[ParsedText] = field(default_factory=list)
     signed: bool = False
     encrypted: bool = False
     differ: bool = False
@@ -61,6 +64,7 @@ class Found:
         self.files += other.files
         self.defects += other.defects
         self.hidden += other.hidden
+        self.spare += other.spare
         self.facts = other.facts | self.facts
         self.signed |= other.signed
         self.encrypted |= other.encrypted
@@ -70,17 +74,26 @@ class Found:
     def text(self) -> ParsedText:
         """The pieces as one text."""
         joined = join(text for _, text in self.pieces)
+        if not joined.text:
+            joined = join([joined, *self.spare])
         hidden = [joined.hidden_text, *self.hidden]
         return replace(joined, hidden_text="\n".join(filter(None, hidden)))
 
 
-def read(raw: bytes, root: Entity, *, forwards: bool = False) -> Found:
+def read(root: Entity, *, forwards: bool = False) -> Found:
     """Everything that the message with tree *root* holds. *forwards* says that its subject calls it forwarded."""
-    return _Reader(raw, forwards).read(root)
+    reader = _Reader(forwards)
+    found = reader.read(root)
+    if not any(text.text for _, text in found.pieces):
+        reader.promote(found)
+    return found
 
 
 def join(texts: Iterable[ParsedText]) -> ParsedText:
     """Several texts as one, with an empty line between them."""
+    texts = [text for text in texts if text.text or text.hidden_text]
+    if len(texts) == 1:
+        return texts[0]
     pieces: list[str] = []
     blocks: list[Block] = []
     regions: list[Region] = []
@@ -101,7 +114,6 @@ def join(texts: Iterable[ParsedText]) -> ParsedText:
 
 @dataclass(slots=True)
 class _Reader:
-    raw: bytes
     forwards: bool
 
     def read(self, entity: Entity) -> Found:
@@ -129,18 +141,43 @@ class _Reader:
 
     def _leaf(self, entity: Entity, found: Found) -> None:
         encoding = entity.header("content-transfer-encoding").decode("latin-1")
-        content = decode(self.raw[entity.start : entity.end], encoding)
+        content = decode(entity.body, encoding)
         if content.problem:
             found.defects.append(Defect(content.problem[0], entity.path, content.problem[1]))
         placed, filename = disposition(entity)
         kind = entity.content_type
-        if placed == "attachment" or filename or not _is_body(kind):
+        if kind == "text/calendar" and entity.depth:
+            # Beside other text the event is an attachment; by itself it is what the message says.
+            found.spare.append(invitations.read(content.data).text)
+            filename = filename or "invite.ics"
+        if placed != "attachment" and not filename and _is_body(kind):
+            self.text(entity, content, found)
+        elif not self._signed_inside(entity, content, found):
             leaf = Leaf(entity, content, filename, placed == "inline" or bool(entity.header("content-id")))
             found.order.append(leaf)
-            found.encrypted |= kind.endswith("pkcs7-mime") and "signed" not in entity.parameters.get("smime-type", "")
             found.signed |= kind in _SIGNATURES
-        else:
-            self.text(entity, content, found)
+
+    def _signed_inside(self, entity: Entity, content: Content, found: Found) -> bool:
+        """Read the message inside an opaque signature; whether there was one."""
+        if not entity.content_type.endswith("pkcs7-mime"):
+            return False
+        signed = cms.signed_content(content.data)
+        if signed:
+            found.signed = True
+            found.take(self.read(entities.read(signed)))
+            return True
+        found.encrypted |= "signed" not in entity.parameters.get("smime-type", "") or cms.is_encrypted(content.data)
+        return False
+
+    def promote(self, found: Found) -> None:
+        """Where nothing gives the body any text, a text that only carries a file name is the body."""
+        for leaf in found.order:
+            if not isinstance(leaf, Leaf) or leaf.entity.content_type not in ("text/plain", "text/html"):
+                continue
+            if disposition(leaf.entity)[0] != "attachment":
+                found.order.remove(leaf)
+                self.text(leaf.entity, leaf.content, found)
+                return
 
     def text(self, entity: Entity, content: Content, found: Found) -> None:
         """Add a text part to the body."""
@@ -156,6 +193,10 @@ class _Reader:
         decoded = charset.decode(content.data, declared)
         _note_charset(entity.path, declared, decoded, found)
         text = decoded.text
+        if len(text) > MOST_TEXT:
+            found.defects.append(Defect("text-truncated", entity.path, f"Only {MOST_TEXT} characters of text are kept."))
+        if kind == "message/delivery-status":
+            found.facts |= _bounce(text)
         if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):
             found.pieces.append(("html", html.visible_text(text, forwards=self.forwards)))
             return
@@ -210,6 +251,18 @@ def _is_stub(plain_text: str, html_text: str) -> bool:
     if len(said) * 3 < len(meant) and len(said) < 60 and _STUB.search(plain_text):
         return True
     return len(said) * 8 < len(meant) and len(said) < 100
+
+
+def _bounce(text: str) -> dict[str, str]:
+    """What a delivery report says (RFC 3464), as a JSON object under `bounce`."""
+    fields = {name.lower(): value.strip() for name, value in _REPORT_FIELD.findall(text)}
+    facts = {
+        "recipient": fields.get("final-recipient", fields.get("original-recipient", "")).rpartition(";")[2].strip(),
+        "action": fields.get("action", ""),
+        "status": fields.get("status", ""),
+        "diagnostic": fields.get("diagnostic-code", "").rpartition("; ")[2],
+    }
+    return {"bounce": json.dumps({key: value for key, value in facts.items() if value}, sort_keys=True)}
 
 
 def _is_body(kind: str) -> bool:

@@ -59,9 +59,10 @@ _ALIASES = {
 
 _ESCAPES = {b"\x1b$": "iso2022_jp", b"\x1b(": "iso2022_jp", b"\x1b&": "iso2022_jp"}
 _LATIN_1 = ("iso8859-1", "ascii")
+_NOT_LATIN = ("iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "cp1251", "cp1253", "cp1255", "cp1256", "cp855", "cp866")
 _HIGH_CONTROL = re.compile(rb"[\x80-\x9f]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
-_DETECT_BYTES = 20_000
+_DETECT_BYTES = 4_000
 _MINIMUM_CONFIDENCE = 0.5
 
 # NUL can't be stored, the other controls mean nothing in text; a lone surrogate can't be encoded.
@@ -162,7 +163,8 @@ def _is_really_utf8(data: bytes, codec: str) -> bool:
     except UnicodeDecodeError:
         return False
     sequences = sum(1 for character in text[:5000] if character > "\x7f")
-    return sequences >= (1 if codec in ("iso8859-1", "iso8859-15", "cp1252") else 2)
+    # In Cyrillic, Greek or Hebrew charsets one such pair may be two letters of a short word.
+    return sequences >= (2 if codec in _NOT_LATIN else 1)
 
 
 def _nearly_utf8(data: bytes) -> Decoded | None:
@@ -174,7 +176,9 @@ def _nearly_utf8(data: bytes) -> Decoded | None:
 
 
 def _detected(data: bytes) -> Decoded | None:
-    sample = data[:_DETECT_BYTES]
+    # Lines of plain ASCII tell nothing and cost time.
+    lines = [line for line in data[: 50 * _DETECT_BYTES].splitlines(keepends=True) if not line.isascii()]
+    sample = b"".join(lines)[:_DETECT_BYTES]
     found = chardet.detect(sample)
     codec = lookup(str(found.get("encoding") or ""))
     if not codec or float(found.get("confidence") or 0) < _MINIMUM_CONFIDENCE:

@@ -25,8 +25,9 @@ _LARGEST_HEADER = 2_000_000
 
 @dataclass(slots=True)
 class Entity:
-    """One node of the tree. `path` is like "1.2"; `body` are bytes `start` to `end` of the message, still encoded."""
+    """One node of the tree. `path` is like "1.2"; `body` is still encoded."""
 
+    raw: bytes = field(repr=False)
     path: str
     depth: int
     fields: list[tuple[str, bytes]]
@@ -37,6 +38,11 @@ class Entity:
     children: list["Entity"] = field(default_factory=list)
     # (code, explanation) of what was wrong with the structure here.
     problems: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def body(self) -> bytes:
+        """The bytes below the headers, still encoded."""
+        return self.raw[self.start : self.end]
 
     def header(self, name: str) -> bytes:
         """The first field called *name* (lower case), or b""."""
@@ -75,7 +81,7 @@ def _starts_fields(raw: bytes, position: int) -> bool:
 
 def _entity(raw: bytes, start: int, end: int, path: str, depth: int) -> Entity:
     fields, body, problems = _read_fields(raw, start, end)
-    entity = Entity(path, depth, fields, body, end, problems=problems)
+    entity = Entity(raw, path, depth, fields, body, end, problems=problems)
     value = entity.header("content-type")
     if value:
         kind, entity.parameters = headers.parameters(value)
@@ -123,10 +129,15 @@ def _children(raw: bytes, entity: Entity) -> list[Entity]:
     if is_message(entity):
         return _message(raw, entity)
     spans = _delimited(raw, entity)
-    return [
+    children = [
         _entity(raw, start, end, f"{entity.path}.{number}", entity.depth + 1)
         for number, (start, end) in enumerate(spans[:MOST_PARTS], 1)
     ]
+    if entity.content_type == "multipart/digest":
+        # In a digest a part without a type is a message (RFC 2046 §5.1.5).
+        for child in children:
+            child.content_type = child.content_type if child.header("content-type") else "message/rfc822"
+    return children
 
 
 def _message(raw: bytes, entity: Entity) -> list[Entity]:

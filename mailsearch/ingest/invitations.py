@@ -1,6 +1,7 @@
 """Invitations and calendars (iCalendar, RFC 5545) as text that a person would read, and the event as facts."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -11,6 +12,10 @@ from mailsearch.ingest import charset
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 
+# Lines are folded at 75 bytes (RFC 5545 §3.1). Where a program folded earlier, at a hyphen inside a word, it broke lines
+# as for reading, and the hyphen is its own.
+_HYPHENATED = re.compile(r"(?m)^(.*[^\W\d_]-)\n[ \t](?=[^\W\d_])")
+_FOLD_AT = 72
 _MOST_EVENTS = 2_000
 _SHOWN = ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY")
 _METHODS = {"REQUEST": "Invitation", "CANCEL": "Cancelled", "REPLY": "Reply", "COUNTER": "Counter-proposal"}
@@ -27,7 +32,7 @@ class Invitation:
 
 def read(content: bytes) -> Invitation:
     """Read a calendar. Never raises: what is no calendar comes back as its own text with `sound` false."""
-    source = charset.clean(charset.decode(content, "utf-8").text)
+    source = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
     try:
         calendars = Calendar.from_ical(source, multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
@@ -47,6 +52,11 @@ def read(content: bytes) -> Invitation:
     if not shown:
         return Invitation(_as_source(source), {}, False)
     return Invitation(builder.parsed(), facts)
+
+
+def _join(match: re.Match[str]) -> str:
+    early = len(match[1].encode()) < _FOLD_AT
+    return match[1][:-1] if early else match[0]
 
 
 def _write(builder: TextBuilder, component: Any, method: str) -> None:

@@ -262,5 +262,3 @@ def _write(results: BinaryIO, value: tuple[str, object]) -> None:
     results.write(_LENGTH.pack(len(data)) + data)
     results.flush()
 
-
-_ = Authentication

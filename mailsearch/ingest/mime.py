@@ -7,19 +7,23 @@ can be killed.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from mailsearch.hits import Authentication, Region
 from mailsearch.ingest import (
     addresses,
     attachments,
     authentication,
+    blocks,
     bodies,
     charset,
     dates,
     entities,
     headers,
+    invitations,
     language,
 )
+from mailsearch.ingest.attachments import tnef
 from mailsearch.ingest.bodies import Found, Leaf
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedAttachment, ParsedMessage, ParsedText
@@ -29,6 +33,8 @@ ReadText = Callable[[bytes, str, str], tuple[str, ParsedText]]
 LARGEST = 50_000_000
 _DEEPEST_MESSAGE = 10
 _MOST_MESSAGES = 200
+_OCTETS = "application/octet-stream"
+_SEALED = ("application/pgp-encrypted", _OCTETS, "application/pkcs7-mime", "application/x-pkcs7-mime")
 _ROLES = ("from", "sender", "reply-to", "to", "cc", "bcc")
 _FORWARDED = re.compile(
     r"^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|wg|tr|rv|enc|i|vs|vb|pd|fs|doorst|ilt|továbbítás|转发|轉寄)\s?[:：]", re.I
@@ -48,7 +54,9 @@ def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -
     """`parse` with another way to read the text of attachments."""
     too_large = len(raw) > LARGEST
     root = entities.read(raw[:LARGEST] if too_large else raw)
-    message = _Parser(raw, read_text, trusted_authserv_id).message(root, 0)
+    message = _Parser(read_text, trusted_authserv_id).message(root, 0)
+    if len(message.body.text) > blocks.MOST_TEXT:
+        message = replace(message, body=blocks.cut(message.body))
     if too_large:
         defect = Defect("too-large", "", f"The message has {len(raw)} bytes; {LARGEST} were read.")
         message = replace(message, defects=(*message.defects, defect))
@@ -82,7 +90,6 @@ class _Heads:
 
 @dataclass(slots=True)
 class _Parser:
-    raw: bytes
     read_text: ReadText
     trusted: str
 
@@ -90,9 +97,9 @@ class _Parser:
         """The message whose headers and body *root* is; *depth* counts the messages around it."""
         heads = _Heads(root, _charset_hint(root))
         subject = heads.text("subject")
-        found = bodies.read(self.raw, root, forwards=_FORWARDED.match(subject) is not None)
+        found = bodies.read(root, forwards=_FORWARDED.match(subject) is not None)
         listed, nested, defects = self._attached(found, depth)
-        body, more = _body(found)
+        body = found.text
         people = _addresses(heads)
         sent = _sent_at(heads)
         identity = _message_id(heads)
@@ -108,7 +115,7 @@ class _Parser:
             language=language.detect(_own_words(body)),
             authentication=authentication.read(root.fields, self.trusted) if depth == 0 else Authentication(),
             attachments=listed,
-            defects=tuple(dict.fromkeys((*heads.defects, *found.defects, *defects, *more))),
+            defects=tuple(dict.fromkeys((*heads.defects, *found.defects, *defects))),
             list_id=_list_id(heads),
             auto_submitted=_is_automatic(root),
             encrypted=found.encrypted,
@@ -126,21 +133,41 @@ class _Parser:
         defects: list[Defect] = []
         for item in found.order:
             if isinstance(item, Leaf):
-                listed += self._leaf(item, found, defects)
+                files, messages = self._leaf(item, found, depth)
+                listed += files
+                nested += messages
             elif depth < _DEEPEST_MESSAGE and len(nested) < _MOST_MESSAGES:
                 inner = self.message(item.children[0], depth + 1)
                 nested.append(inner)
-                listed.append(_as_attachment(item, inner, self.raw))
+                _, title = bodies.disposition(item)
+                name = headers.safe_filename(title)
+                listed.append(_as_attachment(name, item.content_type, item.body, inner))
             else:
                 defects.append(Defect("nesting-depth", item.path, "Messages nest too deep; this one was kept unread."))
         for name, data in found.files:
-            listed.append(self._file(name, "application/octet-stream", data))
+            listed.append(self._file(name, _OCTETS, data))
         return tuple(listed), tuple(nested), defects
 
-    def _leaf(self, leaf: Leaf, found: Found, defects: list[Defect]) -> list[ParsedAttachment]:
-        kind = leaf.entity.content_type
+    def _leaf(self, leaf: Leaf, found: Found, depth: int) -> tuple[list[ParsedAttachment], list[ParsedMessage]]:
+        """The attachments and messages that one part comes to: containers of mail programs are opened."""
+        kind, data = leaf.entity.content_type, leaf.content.data
         name = headers.safe_filename(leaf.filename)
-        return [replace(self._file(name, kind, leaf.content.data), inline=leaf.inline)]
+        if depth < _DEEPEST_MESSAGE and _is_mail(kind, name, data):
+            inner = _Parser(self.read_text, "").message(entities.read(data), depth + 1)
+            return [_as_attachment(name, kind, data, inner)], [inner]
+        if data.startswith(tnef.SIGNATURE):
+            opened = tnef.open_container(data)
+            if opened.sound:
+                found.spare.append(opened.text)
+                return [self._file(title, _OCTETS, content) for title, content in opened.files], []
+        if kind == "text/calendar" or name.lower().endswith(".ics"):
+            found.facts |= {key: value for key, value in invitations.read(data).facts.items() if key not in found.facts}
+        listed = replace(self._file(name, kind, data), inline=leaf.inline)
+        if found.encrypted and kind in _SEALED:
+            listed = replace(listed, state="encrypted", text=ParsedText(""))
+        elif leaf.content.truncated and listed.state == "ok":
+            listed = replace(listed, state="truncated")
+        return [listed], []
 
     def _file(self, filename: str, content_type: str, data: bytes) -> ParsedAttachment:
         filename = headers.safe_filename(filename)
@@ -148,8 +175,11 @@ class _Parser:
         return ParsedAttachment(filename, content_type, data, state, text)
 
 
-def _body(found: Found) -> tuple[ParsedText, list[Defect]]:
-    return found.text, []
+def _is_mail(kind: str, name: str, data: bytes) -> bool:
+    """Whether an attachment is a message of its own: said so under an encoding, or called so."""
+    if kind in ("message/rfc822", "message/global"):
+        return True
+    return name.lower().endswith(".eml") and re.match(rb"(?:>?From |[A-Za-z][\w-]{1,60}:[ \t])", data) is not None
 
 
 def _charset_hint(root: Entity) -> str:
@@ -178,7 +208,7 @@ def _addresses(heads: _Heads) -> tuple[ParsedAddress, ...]:
     return tuple(dict.fromkeys(people))
 
 
-def _sent_at(heads: _Heads) -> "dates.datetime | None":
+def _sent_at(heads: _Heads) -> datetime | None:
     value = heads.root.header("date")
     if not value:
         heads.note("date-missing", "date", "The message has no date.")
@@ -189,7 +219,7 @@ def _sent_at(heads: _Heads) -> "dates.datetime | None":
     return read.moment
 
 
-def _received_at(fields: Sequence[tuple[str, bytes]]) -> "dates.datetime | None":
+def _received_at(fields: Sequence[tuple[str, bytes]]) -> datetime | None:
     value = next((value for name, value in fields if name == "received"), b"")
     stamp = headers.text(value).value.rpartition(";")[2] if b";" in value else ""
     return dates.read(stamp).moment if stamp else None
@@ -230,16 +260,12 @@ def _own_words(body: ParsedText) -> str:
     return own if len(own.strip()) > 40 else body.text
 
 
-def _as_attachment(entity: Entity, message: ParsedMessage, raw: bytes) -> ParsedAttachment:
+def _as_attachment(name: str, kind: str, content: bytes, message: ParsedMessage) -> ParsedAttachment:
     """A message inside this one as an attachment, its text marked as forwarded."""
-    _, filename = bodies.disposition(entity)
     sender = next((one for one in message.addresses if one.role == "from"), None)
-    said_by = (
-        f"{sender.name} <{sender.address}>".strip() if sender and sender.name else sender.address if sender else ""
-    )
+    said_by = f"{sender.name} <{sender.address}>" if sender and sender.name else sender.address if sender else ""
     text = message.body
     if text.text:
         text = replace(text, regions=(Region(0, len(text.text), "forwarded", said_by),))
-    name = headers.safe_filename(filename) or headers.safe_filename(f"{message.subject[:80] or 'message'}.eml")
-    content = raw[entity.start : entity.end]
-    return ParsedAttachment(name, entity.content_type, content, "ok" if text.text else "empty", text)
+    name = name or headers.safe_filename(f"{message.subject[:80] or 'message'}.eml")
+    return ParsedAttachment(name, kind, content, "ok" if text.text else "empty", text)

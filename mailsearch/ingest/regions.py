@@ -21,16 +21,22 @@ _SENT_FROM = re.compile(
     r"|lähetetty |küldve |trimis de pe |gönderildi |отправлено (?:с|из) |надіслано з |发自我的|從我的 .{1,20}傳送|iPhoneから送信)",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(
-    r"^\W*(?:(?:with )?(?:best|kind|warm|warmest|kindest|many)?\s?(?:regards|wishes|thanks)|thanks(?: a lot| again)?|thank you|cheers"
-    r"|yours(?: sincerely| truly| faithfully)?|sincerely(?: yours)?|best|all the best|mit (?:freundlichen|besten|herzlichen) "
-    r"gr(?:ü|ue)(?:ß|ss)en|(?:viele|liebe|beste|herzliche|freundliche) gr(?:ü|ue)(?:ß|ss)e|gru(?:ß|ss)|mfg|lg|cordialement"
-    r"|bien (?:à vous|cordialement)|salutations|(?:un )?(?:cordial )?saludos?(?: cordiales)?|atentamente|un abrazo"
-    r"|(?:cordiali|distinti) saluti|saluti|atenciosamente|cumprimentos|abraços|(?:met )?vriendelijke groet(?:en)?|groet(?:en|jes)?"
-    r"|pozdrawiam|z poważaniem|s pozdravem|med (?:vänlig|venlig|vennlig) (?:hälsning|hilsen)|mvh|hilsen|hälsningar|terveisin"
-    r"|üdvözlettel|cu stimă|saygılarımla|с уважением|з повагою|με εκτίμηση)[\s,.!]*$",
-    re.IGNORECASE,
+_CLOSING = frozenset(
+    "regards|best regards|kind regards|warm regards|warmest regards|kindest regards|many regards|with best regards"
+    "|with kind regards|best wishes|kind wishes|with best wishes|many thanks|thanks|thanks a lot|thanks again|thank you"
+    "|cheers|yours|yours sincerely|yours truly|yours faithfully|sincerely|sincerely yours|best|all the best"
+    "|mit freundlichen grüßen|mit freundlichen gruessen|mit freundlichen grüssen|mit besten grüßen|mit herzlichen grüßen"
+    "|mit freundlichem gruß|viele grüße|liebe grüße|beste grüße|herzliche grüße|freundliche grüße|freundliche grüsse"
+    "|viele gruesse|gruß|grüße|mfg|lg|vg|cordialement|bien à vous|bien cordialement|salutations|saludos|un saludo"
+    "|saludos cordiales|un cordial saludo|atentamente|un abrazo|cordiali saluti|distinti saluti|saluti|un saluto"
+    "|atenciosamente|cumprimentos|com os melhores cumprimentos|abraços|met vriendelijke groet|met vriendelijke groeten"
+    "|vriendelijke groet|vriendelijke groeten|groet|groeten|groetjes|pozdrawiam|z poważaniem|s pozdravem|s pozdravom"
+    "|med vänlig hälsning|med vänliga hälsningar|vänliga hälsningar|med venlig hilsen|med vennlig hilsen|mvh|hilsen"
+    "|venlig hilsen|vennlig hilsen|hälsningar|terveisin|ystävällisin terveisin|üdvözlettel|cu stimă|saygılarımla"
+    "|с уважением|з повагою|με εκτίμηση|敬具|此致敬礼|よろしくお願いします".split("|")
 )
+_CONTACTS_LINES = 6
+_COLONS = (":", "：")
 _LONGEST_SIGNATURE = 25
 
 
@@ -126,19 +132,27 @@ def _label_of(line: _Line, section: tuple[int, _Label] | None, speakers: dict[in
 
 def _opening(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
     content = lines[index].content
-    if attribution.is_forward(content):
-        said_by, count = _headers_after(lines, index + 1)
-        return _Opening(1 + count, _Label("forwarded", said_by))
-    if attribution.is_original(content):
-        said_by, count = _headers_after(lines, index + 1)
-        return _Opening(1 + count, _Label("forwarded" if forwards else "quoted", said_by))
-    if _RULE.match(content):
-        said_by, count = _headers_after(lines, index + 1)
-        return _Opening(1 + count, _Label("forwarded" if forwards else "quoted", said_by)) if count else None
-    said_by, count = _header_block(lines, index)
-    if count:
-        return _Opening(count, _Label("forwarded" if forwards else "quoted", said_by))
+    # Most lines are prose: what can't be a marker by its first and last characters is not looked at closer.
+    if not content[0].isalnum() or content[-1] in _COLONS:
+        opening = _divider(lines, index, forwards)
+        if opening is not None:
+            return opening
+    if ":" in content[:40] or "：" in content[:40]:
+        said_by, count = _header_block(lines, index)
+        if count:
+            return _Opening(count, _Label("forwarded" if forwards else "quoted", said_by))
     return _attribution(lines, index)
+
+
+def _divider(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
+    content = lines[index].content
+    is_forward, is_original = attribution.is_forward(content), attribution.is_original(content)
+    if not (is_forward or is_original or _RULE.match(content)):
+        return None
+    said_by, count = _headers_after(lines, index + 1)
+    if not count and not is_forward and not is_original:
+        return None
+    return _Opening(1 + count, _Label("forwarded" if is_forward or forwards else "quoted", said_by))
 
 
 def _headers_after(lines: list[_Line], index: int) -> tuple[str, int]:
@@ -184,12 +198,14 @@ def _continues(line: _Line) -> bool:
 def _attribution(lines: list[_Line], index: int) -> _Opening | None:
     """An attribution on one to three lines."""
     depth = lines[index].depth
+    if not any(line.content[-1:] in _COLONS for line in lines[index : index + 3] if line.content):
+        return None
     joined = ""
     for count, line in enumerate(lines[index : index + 3], 1):
         if line.depth != depth or not line.content or len(joined) > 400:
             return None
         joined = f"{joined} {line.content}".strip()
-        said_by = attribution.speaker(joined) if joined.endswith((":", "：")) else None
+        said_by = attribution.speaker(joined) if joined[-1] in _COLONS else None
         if said_by is None:
             continue
         following = next((other for other in lines[index + count : index + count + 4] if other.content), None)
@@ -224,17 +240,28 @@ def _label_signatures(lines: list[_Line], labels: list[_Label | None]) -> None:
 def _signature_start(lines: list[_Line], start: int, end: int) -> int:
     """Where the signature of the lines from *start* to *end* begins; *end* where there is none."""
     begin = end
+    said = 0
     for number in range(end - 1, max(start, end - _LONGEST_SIGNATURE) - 1, -1):
         content = lines[number].content
-        if content == "--" or (
-            _RULE.match(content) and "_" in content and number > start and _is_list_footer(lines, number, end)
-        ):
-            begin = number
-        elif _SENT_FROM.match(content) and len(content) < 120 and _is_short(lines[number:begin], 3):
-            begin = number
-        elif _CLOSING.match(content) and _is_short(lines[number + 1 : begin], 4):
-            begin = number
+        if not content:
+            continue
+        if content == "--" or (content[:5] == "_____" and number > start and _is_list_footer(lines, number, end)):
+            begin, said = number, 0
+        elif said < _CONTACTS_LINES and _closes(lines, number, begin):
+            begin, said = number, 0
+        else:
+            said += 1
     return begin
+
+
+def _closes(lines: list[_Line], number: int, begin: int) -> bool:
+    """Whether the line takes leave ("Best regards") or tells of the device, with little more than a name below it."""
+    content = lines[number].content
+    if len(content) > 120:
+        return False
+    if content.strip(" ,.!*_-").casefold() in _CLOSING:
+        return _is_short(lines[number + 1 : begin], 4)
+    return _SENT_FROM.match(content) is not None and _is_short(lines[number:begin], 3)
 
 
 def _is_list_footer(lines: list[_Line], number: int, end: int) -> bool:

@@ -1,11 +1,10 @@
 """Messages kept as files: .eml by our own reader, Outlook's .msg by its library."""
 
 import io
-from collections.abc import Iterable
 
 import oxmsg
 
-from mailsearch.ingest import addresses, bodies, charset, entities, headers, html, plain
+from mailsearch.ingest import bodies, charset, entities, headers, html, plain
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 
@@ -22,7 +21,7 @@ def read_eml(content: bytes) -> tuple[str, ParsedText]:
         value = headers.text(root.header(key)).value
         if value:
             builder.add(f"{label}: {value}", "row")
-    return "ok", bodies.join([builder.parsed(), bodies.read(content, root).text])
+    return "ok", bodies.join([builder.parsed(), bodies.read(root).text])
 
 
 def read_msg(content: bytes) -> tuple[str, ParsedText]:
@@ -47,5 +46,3 @@ def _msg_body(message: oxmsg.Message) -> ParsedText:
         return text
     return html.visible_text(message.html_body or "")
 
-
-_ = (addresses, Iterable)

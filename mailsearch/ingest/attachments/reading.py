@@ -49,6 +49,14 @@ def _read_calendar(content: bytes) -> tuple[str, ParsedText]:
     return ("ok" if invitation.text.text else "empty"), invitation.text
 
 
+def _read_tnef(content: bytes) -> tuple[str, ParsedText]:
+    opened = tnef.open_container(content)
+    if not opened.sound:
+        return "corrupt", _EMPTY
+    text = archives.join_members(opened.text, ((name, _read_member(data, name)[1]) for name, data in opened.files))
+    return ("ok" if text.text else "empty"), text
+
+
 def _read_archive(content: bytes) -> tuple[str, ParsedText]:
     return archives.read(content, _read_member)
 
@@ -77,6 +85,6 @@ _READERS: dict[str, Read] = {
     "contacts": contacts.read,
     "mail": mail.read_eml,
     "msg": mail.read_msg,
-    "tnef": tnef.read,
+    "tnef": _read_tnef,
     "zip": _read_archive,
 }

@@ -136,5 +136,3 @@ def _hidden_in(sheet: bytes) -> tuple[frozenset[int], frozenset[int]]:
                 columns.update(range(first - 1, min(last, 16_384)))
     return frozenset(rows), frozenset(columns)
 
-
-_ = (etree, MOST_UNPACKED)

@@ -41,5 +41,3 @@ def read_csv(content: bytes) -> tuple[str, ParsedText]:
 def _decode(content: bytes, declared: str = "") -> str:
     return charset.clean(charset.decode(content, declared).text).removeprefix("\ufeff")
 
-
-_ = (csv, io)

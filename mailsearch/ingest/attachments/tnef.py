@@ -8,6 +8,7 @@ from mailsearch.ingest import charset, headers, html, plain
 from mailsearch.ingest.attachments import rtf
 from mailsearch.ingest.parsed import ParsedText
 
+SIGNATURE = b"\x78\x9f\x3e\x22"
 _MOST_FILES = 500
 _EMPTY = ParsedText("")
 
@@ -30,14 +31,6 @@ def open_container(content: bytes) -> Opened:
     # The library raises whatever its arithmetic on broken lengths raises.
     except Exception:  # noqa: BLE001
         return Opened(_EMPTY, (), False)
-
-
-def read(content: bytes) -> tuple[str, ParsedText]:
-    """State and text of a TNEF container, without its files."""
-    opened = open_container(content)
-    if not opened.sound:
-        return "corrupt", _EMPTY
-    return ("ok" if opened.text.text else "empty"), opened.text
 
 
 def _name(attachment: tnefparse.TNEFAttachment) -> str:

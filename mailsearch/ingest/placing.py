@@ -1,0 +1,232 @@
+"""Threads in the store: asks `threads` what belongs together, and writes that down.
+
+All of it runs inside the one transaction of a batch, under a lock of the tenant, so that two importers never decide
+about the same thread at once.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from mailsearch.ids import thread_public_id
+from mailsearch.ingest.drafts import Draft
+from mailsearch.ingest.threads import Group, Known, Letter, Link, dissolving, group, link, placed_by_subject
+
+# Larger threads are only added to: looking at all of one anew at each late arrival would cost more than it helps.
+_LARGEST_LOOSENED = 2_000
+_MOST_CANDIDATES = 50
+
+
+@dataclass(slots=True)
+class _Stored:
+    """A message of the store whose thread is looked at anew."""
+
+    id: int
+    thread: int
+    link: Link
+
+
+@dataclass(slots=True)
+class _Writing:
+    """What a decision changes: rows of keys (hash → thread), and messages that move."""
+
+    keys: dict[bytes, int] = field(default_factory=dict)
+    moves: dict[int, int] = field(default_factory=dict)
+    merges: list[tuple[int, int]] = field(default_factory=list)
+
+
+def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
+    """The thread of each of *drafts*, made where there was none; threads that turned out to be one are merged.
+
+    Messages inside others are not asked for: they stand in their container's thread.
+    """
+    links = [one.link for one in drafts]
+    with connection.cursor() as cursor:
+        known = _known(cursor, tenant, _mentioned(links))
+        stored = _loosened(cursor, tenant, dissolving(known, links))
+        known |= _known(cursor, tenant, _mentioned(one.link for one in stored) - known.keys())
+        groups = group(links, known, stored=[(one.thread, one.link) for one in stored])
+        threads = _threads(cursor, tenant, groups, _by_subject(cursor, tenant, drafts, groups))
+        writing = _Writing()
+        placed = [0] * len(drafts)
+        for found, thread in zip(groups, threads, strict=True):
+            for number in found.arriving:
+                placed[number] = thread
+            _note(writing, found, thread, stored, known)
+        _write(cursor, tenant, writing, arrived=[_hashed(one.own) for one in links])
+    return placed
+
+
+def _mentioned(links: Iterable[Link]) -> set[str]:
+    return {name for one in links for name in (one.own, *one.chain)}
+
+
+def _hashed(name: str) -> bytes:
+    return hashlib.sha256(name.encode("utf-8", "replace")).digest()
+
+
+def _known(cursor: CursorWrapper, tenant: int, names: set[str]) -> dict[str, Known]:
+    by_hash = {_hashed(name): name for name in names}
+    cursor.execute(
+        "SELECT rfc_id_sha256, thread_id, arrived FROM mailsearch_threadkey"
+        " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s)",
+        [tenant, list(by_hash)],
+    )
+    return {by_hash[bytes(digest)]: Known(thread, arrived) for digest, thread, arrived in cursor.fetchall()}
+
+
+def _loosened(cursor: CursorWrapper, tenant: int, threads: set[int]) -> list[_Stored]:
+    """All messages of *threads*, oldest first, without those of very large threads."""
+    if not threads:
+        return []
+    cursor.execute(
+        "SELECT id, thread_id, rfc_message_id, \"references\", in_reply_to, encode(content_sha256, 'hex')"
+        " FROM (SELECT *, count(*) OVER (PARTITION BY thread_id) AS size FROM mailsearch_message"
+        "       WHERE tenant_id = %s AND container_id IS NULL AND thread_id = ANY(%s)) AS m"
+        " WHERE size <= %s ORDER BY id",
+        [tenant, list(threads), _LARGEST_LOOSENED],
+    )
+    return [
+        _Stored(id_, thread, link(own, references, in_reply_to, fallback))
+        for id_, thread, own, references, in_reply_to, fallback in cursor.fetchall()
+    ]
+
+
+def _threads(cursor: CursorWrapper, tenant: int, groups: Sequence[Group], beside: Mapping[int, "_Beside"]) -> list[int]:
+    """The thread of each group; new ones are made in one go."""
+    placed: dict[int, int] = {}
+    followed = {number: _follow(number, beside) for number in range(len(groups))}
+    for number, end in followed.items():
+        if isinstance(end, _InStore):
+            placed[number] = end.thread
+        elif (thread := groups[end].thread) is not None:
+            placed[number] = thread
+    missing = sorted({end for end in followed.values() if isinstance(end, int) and groups[end].thread is None})
+    made: dict[int, int] = {}
+    if missing:
+        cursor.execute(
+            "INSERT INTO mailsearch_thread (tenant_id, public_id) SELECT %s, unnest(%s::text[]) RETURNING id",
+            [tenant, [thread_public_id() for _ in missing]],
+        )
+        made = dict(zip(missing, sorted(id_ for (id_,) in cursor.fetchall()), strict=True))
+    return [placed[number] if number in placed else made[_end(followed[number])] for number in range(len(groups))]
+
+
+@dataclass(frozen=True, slots=True)
+class _InStore:
+    thread: int
+
+
+# Beside what a newcomer was placed by its subject: a thread of the store, or a group of the same batch.
+_Beside = _InStore | int
+
+
+def _follow(number: int, beside: Mapping[int, _Beside]) -> _Beside:
+    end: _Beside = number
+    while isinstance(end, int) and end in beside:
+        end = beside[end]
+    return end
+
+
+def _end(followed: _Beside) -> int:
+    assert isinstance(followed, int)
+    return followed
+
+
+def _by_subject(
+    cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft], groups: Sequence[Group]
+) -> dict[int, _Beside]:
+    """What single newcomers stand beside by their subject: place in *groups* → thread or other group.
+
+    Only a message that belongs to nothing else is placed so; two threads are never joined by a subject.
+    """
+    single = {
+        number: drafts[found.arriving[0]]
+        for number, found in enumerate(groups)
+        if found.thread is None and len(found.arriving) == 1 and not found.stored
+    }
+    keys = {number: one.subject_key for number, one in single.items() if one.subject_key and not one.link.chain}
+    if not keys:
+        return {}
+    others = _candidates(cursor, tenant, {key for key in keys.values() if key})
+    for number, found in enumerate(groups):
+        for place in found.arriving:
+            if key := drafts[place].subject_key:
+                others.setdefault(key, []).append((number, drafts[place].letter))
+    beside: dict[int, _Beside] = {}
+    for number, key in keys.items():
+        # Not beside itself, nor beside what already stands beside it.
+        choices = [(at, letter) for at, letter in others.get(key or b"", []) if _follow_from(at, beside) != number]
+        chosen = placed_by_subject(single[number].letter, [letter for _, letter in choices])
+        if chosen is not None:
+            beside[number] = choices[chosen][0]
+    return beside
+
+
+def _follow_from(at: _Beside, beside: Mapping[int, _Beside]) -> _Beside:
+    return _follow(at, beside) if isinstance(at, int) else at
+
+
+def _candidates(cursor: CursorWrapper, tenant: int, keys: set[bytes]) -> dict[bytes, list[tuple[_Beside, Letter]]]:
+    """Messages of the store by the key of their subject, the newest of each."""
+    cursor.execute(
+        "SELECT key, thread_id, subject, at, alone, people FROM unnest(%s::bytea[]) AS key, LATERAL ("
+        " SELECT m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,"
+        '  cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone,'
+        "  ARRAY(SELECT address FROM mailsearch_participant p WHERE p.message_id = m.id AND address <> '') AS people"
+        " FROM mailsearch_message m WHERE m.tenant_id = %s AND m.subject_key = key AND m.container_id IS NULL"
+        " ORDER BY m.id DESC LIMIT %s) AS found",
+        [list(keys), tenant, _MOST_CANDIDATES],
+    )
+    found: dict[bytes, list[tuple[_Beside, Letter]]] = {}
+    for key, thread, subject, at, alone, people in cursor.fetchall():
+        found.setdefault(bytes(key), []).append((_InStore(thread), Letter(subject, frozenset(people), at, alone)))
+    return found
+
+
+def _note(writing: _Writing, found: Group, thread: int, stored: Sequence[_Stored], known: Mapping[str, Known]) -> None:
+    for name in found.ids:
+        if name not in known or known[name].thread != thread:
+            writing.keys[_hashed(name)] = thread
+    for number in found.stored:
+        if stored[number].thread != thread:
+            writing.moves[stored[number].id] = thread
+    writing.merges += [(old, thread) for old in found.absorbed]
+
+
+def _write(cursor: CursorWrapper, tenant: int, writing: _Writing, arrived: Sequence[bytes]) -> None:
+    # Single messages before whole threads: a thread that fell apart and was absorbed leaves its other half behind.
+    if writing.moves:
+        cursor.execute(
+            "WITH RECURSIVE move(message, thread) AS ("
+            " SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
+            " UNION SELECT n.id, move.thread FROM move JOIN mailsearch_message n ON n.container_id = move.message)"
+            " UPDATE mailsearch_message m SET thread_id = move.thread FROM move WHERE m.id = move.message",
+            [list(writing.moves), list(writing.moves.values())],
+        )
+    if writing.keys:
+        cursor.execute(
+            "INSERT INTO mailsearch_threadkey (tenant_id, rfc_id_sha256, thread_id, arrived)"
+            " SELECT %s, key, thread, false FROM unnest(%s::bytea[], %s::bigint[]) AS k(key, thread)"
+            " ON CONFLICT (tenant_id, rfc_id_sha256) DO UPDATE SET thread_id = excluded.thread_id",
+            [tenant, list(writing.keys), list(writing.keys.values())],
+        )
+    for old, thread in writing.merges:
+        for table in ("message", "threadkey"):
+            cursor.execute(
+                f"UPDATE mailsearch_{table} SET thread_id = %s WHERE tenant_id = %s AND thread_id = %s",  # noqa: S608
+                [thread, tenant, old],
+            )
+        cursor.execute(
+            "UPDATE mailsearch_thread SET merged_into_id = %s"
+            " WHERE tenant_id = %s AND (id = %s OR merged_into_id = %s)",
+            [thread, tenant, old, old],
+        )
+    cursor.execute(
+        "UPDATE mailsearch_threadkey SET arrived = true"
+        " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s) AND NOT arrived",
+        [tenant, list(arrived)],
+    )
