@@ -97,6 +97,10 @@ DECLARE
     v_strict tsquery := p_strict::tsquery;
     v_broad tsquery := p_broad::tsquery;
     v_terms tsquery[] := p_terms::tsquery[];
+    -- ts_rank shares a word's occurrences among the forms that it is asked for in; this takes that back.
+    v_forms float8[] := ARRAY(
+        SELECT CASE WHEN t::text ~ '<|&' THEN 1 ELSE (numnode(t) + 1) / 2 END
+        FROM unnest(v_terms) WITH ORDINALITY AS u (t, place) ORDER BY place);
     v_ids bigint[];
 BEGIN
     IF v_strict IS NULL AND v_broad IS NULL THEN
@@ -121,7 +125,7 @@ BEGIN
             ORDER BY m.received_at DESC, m.id DESC LIMIT p_cap);
     END IF;
     RETURN QUERY
-        SELECT d.message_id, mail_search.weigh(d.words, d.length, v_terms, p_weights),
+        SELECT d.message_id, mail_search.weigh(d.words, d.length, v_terms, p_weights, v_forms),
                coalesce(d.words @@ v_strict, false)
         FROM (SELECT c.message_id, c.length, c.words || ''::tsvector AS words
               FROM public.mailsearch_searchdocument c
@@ -131,11 +135,11 @@ END $$;
 -- Okapi BM25's form over ts_rank of each term, which already saturates with the number of occurrences and knows the
 -- fields' weights (D quoted, C text, B people and file names, A subject). 120 words stand for the average length: a
 -- real average would tell about mail outside the caller's scope.
-CREATE FUNCTION mail_search.weigh(p_words tsvector, p_length integer, p_terms tsquery[], p_weights float8[])
+CREATE FUNCTION mail_search.weigh(p_words tsvector, p_length integer, p_terms tsquery[], p_weights float8[], p_forms float8[])
 RETURNS float8 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(sum(t.weight * r.rank / (r.rank + 0.35 * (0.4 + 0.6 * least(p_length, 4000) / 120.0))), 0)
-    FROM unnest(p_terms, p_weights) AS t (term, weight),
-    LATERAL (SELECT ts_rank('{{0.15, 0.5, 0.5, 0.7}}', p_words, t.term) AS rank) AS r
+    FROM unnest(p_terms, p_weights, p_forms) AS t (term, weight, forms),
+    LATERAL (SELECT t.forms * ts_rank('{{0.15, 0.5, 0.5, 0.7}}', p_words, t.term) AS rank) AS r
 $$;
 
 -- In how many messages each term occurs; exact, for scopes that the counts by mailbox do not describe.
@@ -227,7 +231,7 @@ FUNCTIONS = (
     "text_matches(text, jsonb)",
     "people_match(bigint, jsonb)",
     "filenames_match(bigint, jsonb)",
-    "weigh(tsvector, integer, tsquery[], float8[])",
+    "weigh(tsvector, integer, tsquery[], float8[], float8[])",
     "ranked(jsonb, text, text, text[], float8[], integer)",
     "frequencies(jsonb, text[])",
     "nearest(jsonb, text, text, integer, boolean)",

@@ -1,0 +1,83 @@
+"""How much mail a scope holds, and how far it is indexed."""
+
+from datetime import datetime
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+
+from mailsearch.embeddings import configured_embedder
+from mailsearch.hits import Coverage
+from mailsearch.scope import Scope
+
+_LATEST = """
+SELECT max(latest.imported_at) FROM unnest(%(mailboxes)s::bigint[]) AS b (id), LATERAL (
+    SELECT m.imported_at FROM mailsearch_message m WHERE m.mailbox_id = b.id AND {}
+    ORDER BY m.imported_at DESC LIMIT 1) AS latest
+"""
+_MESSAGES = "SELECT count(*), min(m.received_at), max(m.received_at) FROM mailsearch_message m WHERE {}"
+_PASSAGES = """
+SELECT count(*), count(v.id) FROM mailsearch_message m JOIN mailsearch_passage p ON p.message_id = m.id
+LEFT JOIN mailsearch_passagevector v ON v.passage_id = p.id AND v.model = %(model)s WHERE {}
+"""
+_UNREAD = """
+SELECT count(*) FROM mailsearch_message m JOIN mailsearch_attachment a ON a.message_id = m.id
+WHERE a.state NOT IN ('ok', 'empty') AND {}
+"""
+# A source's location and errors may hold anything, so only its state is told.
+_SOURCES = """
+SELECT b.slug, s.kind, s.state, s.last_sync_at FROM mailsearch_mailsource s
+JOIN mailsearch_mailbox b ON b.id = s.mailbox_id WHERE s.mailbox_id = ANY(%s) AND s.tenant_id = %s ORDER BY b.slug, s.id
+"""
+
+
+async def of(scope: Scope) -> Coverage:
+    """Counts over the scope alone."""
+    condition, values = scope.condition("m")
+    async with scope.reading() as conn:
+        model = configured_embedder(await may_leave(conn, scope)).name
+        counted = await _row(conn, sql.SQL(_MESSAGES).format(condition), values)
+        passages = await _row(conn, sql.SQL(_PASSAGES).format(condition), values | {"model": model})
+        unread = await _row(conn, sql.SQL(_UNREAD).format(condition), values)
+        until = await indexed_until(conn, scope)
+        cursor = await conn.execute(_SOURCES, [sorted(scope.mailboxes), scope.tenant])
+        sources = await cursor.fetchall()
+    return Coverage(
+        messages_in_scope=counted[0],
+        received_from=counted[1],
+        received_to=counted[2],
+        indexed_until=until,
+        embedded_share=round(passages[1] / passages[0], 3) if passages[0] else 1.0,
+        attachments_unread=unread[0],
+        sources=tuple(
+            {
+                "mailbox": mailbox,
+                "kind": kind,
+                "state": state,
+                "last_sync_at": synced.isoformat() if synced else None,
+            }
+            for mailbox, kind, state, synced in sources
+        ),
+    )
+
+
+async def indexed_until(conn: AsyncConnection[TupleRow], scope: Scope) -> datetime | None:
+    """When the newest mail in scope came into the index; None where there is none."""
+    condition, values = scope.condition("m")
+    statement = sql.SQL(_LATEST).format(condition)
+    row = await _row(conn, statement, values | {"mailboxes": sorted(scope.mailboxes)})
+    latest: datetime | None = row[0]
+    return latest
+
+
+async def may_leave(conn: AsyncConnection[TupleRow], scope: Scope) -> str:
+    """What of its text the tenant lets go to models elsewhere."""
+    cursor = await conn.execute("SELECT may_leave FROM mailsearch_tenant WHERE id = %s", [scope.tenant])
+    row = await cursor.fetchone()
+    return str(row[0]) if row else "nothing"
+
+
+async def _row(conn: AsyncConnection[TupleRow], statement: sql.Composed, values: dict[str, object]) -> TupleRow:
+    cursor = await conn.execute(statement, values)
+    row = await cursor.fetchone()
+    assert row is not None  # an aggregate always gives a row
+    return row

@@ -1,0 +1,210 @@
+"""One search from its request to its result: parse, narrow, find by words and by meaning, fuse, fold, show.
+
+Both ways of finding run at once, each over a database session of its own. If the vectors are late or can't be had,
+what the words found stands alone.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from mailsearch.embeddings import Embedder, EmbeddingUnavailable, configured_embedder
+from mailsearch.hits import Mode, SearchRequest, SearchResult
+from mailsearch.scope import Scope
+from mailsearch.search import keyword, semantic, showing
+from mailsearch.search.coverage import indexed_until, may_leave
+from mailsearch.search.folding import Folded, folded, spread
+from mailsearch.search.fusion import Fused, Ranking, fuse
+from mailsearch.search.narrowing import Narrowing, narrow
+from mailsearch.search.paging import DEEPEST, decode, encode, fingerprint
+from mailsearch.search.query import ParsedQuery, parse, zone
+
+log = logging.getLogger(__name__)
+
+MOST_HITS = 100
+# Seconds that a hybrid search waits for vectors after the query came in.
+PATIENCE = 3.0
+_HYBRID_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, understood."""
+
+    scope: Scope
+    request: SearchRequest
+    parsed: ParsedQuery
+    narrowing: Narrowing
+    plan: keyword.KeywordPlan
+    mode: Mode
+    offset: int
+    limit: int
+    indexed: datetime | None
+
+    @property
+    def depth(self) -> int:
+        """How many messages each way of finding may bring."""
+        return _HYBRID_DEPTH if self.mode == "hybrid" and not self.request.spread else DEEPEST
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What both ways of finding brought."""
+
+    fused: Sequence[Fused]
+    nearest: dict[int, semantic.Nearest]
+    total: int
+    total_is_exact: bool
+    # The way that was really gone: keyword where vectors were late.
+    mode: Mode
+
+
+async def search(
+    scope: Scope, request: SearchRequest, *, embedder: Embedder | None = None, patience: float = PATIENCE
+) -> SearchResult:
+    """Find mail in *scope*. Raises InvalidCursor for a cursor of another search; any text is a query.
+
+    *embedder* is the tenant's configured one if none is named. *patience* is how many seconds a hybrid search waits
+    for vectors. The result's `mode` says `keyword` where they did not come.
+    """
+    started = time.perf_counter()
+    asked = await _understand(scope, request)
+    if scope.empty or asked.narrowing.leaves_nothing:
+        return _result(asked, (), None, _why_nothing(asked, None), started)
+    found = await _find(asked, embedder, patience)
+    async with scope.reading() as conn:
+        candidates = await showing.candidates(conn, scope, [one.message_id for one in found.fused])
+        hits = _arranged(asked, folded((one.message_id for one in found.fused), candidates))
+        page = hits[asked.offset : asked.offset + asked.limit]
+        shown = await showing.hits(conn, scope, page, asked.offset, _ways(found), found.nearest, asked.plan)
+    end = asked.offset + asked.limit
+    cursor = encode(end, fingerprint(scope, request)) if len(hits) > end and end <= DEEPEST else None
+    result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found), started)
+    return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact)
+
+
+async def _understand(scope: Scope, request: SearchRequest) -> _Asked:
+    offset = decode(request.cursor, fingerprint(scope, request))
+    now = request.now or datetime.now(UTC)
+    parsed = parse(request.text.replace("\0", " "), now, zone(request.timezone))
+    async with scope.reading() as conn:
+        narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused)
+        plan = await keyword.plan(conn, scope, parsed)
+        indexed = await indexed_until(conn, scope)
+    # Without words there is nothing to embed: what passes the filters is listed.
+    mode: Mode = request.mode if parsed.text else "keyword"
+    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, max(1, min(request.limit, MOST_HITS)), indexed)
+
+
+async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _Found:
+    if asked.mode == "keyword":
+        by_words, by_meaning = await _by_words(asked), None
+    elif asked.mode == "semantic":
+        by_words, by_meaning = None, await _by_meaning(asked, embedder)
+    else:
+        by_words, by_meaning = await asyncio.gather(
+            _by_words(asked), _unless_late(_by_meaning(asked, embedder), patience)
+        )
+    rankings = []
+    if by_words is not None:
+        weight = _keyword_weight(asked.plan) if by_meaning else 1.0
+        rankings.append(Ranking("keyword", by_words.message_ids, weight))
+    if by_meaning:
+        rankings.append(Ranking("semantic", [one.message_id for one in by_meaning]))
+    fused = fuse(rankings)
+    by_words_alone = by_meaning is None or not by_meaning
+    exact = by_words is None or by_words.total_is_exact
+    total = max(len(fused), by_words.total if by_words else 0)
+    mode: Mode = "keyword" if by_words_alone and asked.mode == "hybrid" else asked.mode
+    nearest = {one.message_id: one for one in by_meaning or ()}
+    return _Found(fused, nearest, total, exact and len(nearest) < asked.depth, mode)
+
+
+async def _by_words(asked: _Asked) -> keyword.KeywordHits:
+    async with asked.scope.reading() as conn:
+        return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=DEEPEST)
+
+
+async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
+    """None where there is no embedding to be had."""
+    if embedder is None:
+        async with asked.scope.reading() as conn:
+            embedder = configured_embedder(await may_leave(conn, asked.scope))
+    try:
+        # In a thread: the offline model computes, the remote one waits.
+        vectors = await asyncio.to_thread(embedder.embed, [asked.parsed.text])
+    except EmbeddingUnavailable as error:
+        log.warning("semantic search is off: %s", error)
+        return None
+    async with asked.scope.reading() as conn:
+        return await semantic.search(
+            conn, asked.scope, vectors[0].tolist(), embedder.name, asked.narrowing, depth=asked.depth
+        )
+
+
+async def _unless_late(finding: Any, patience: float) -> list[semantic.Nearest] | None:
+    try:
+        async with asyncio.timeout(patience):
+            found: list[semantic.Nearest] | None = await finding
+            return found
+    except TimeoutError:
+        return None
+
+
+def _keyword_weight(plan: keyword.KeywordPlan) -> float:
+    """How much words count beside meaning: little where what was asked for hardly occurs in the mail in scope, as
+    with a question in another language."""
+    known = plan.weight_known
+    return 1.0 if known >= 0.5 else max(0.1, known * known)
+
+
+def _arranged(asked: _Asked, hits: list[Folded]) -> list[Folded]:
+    if not asked.request.spread:
+        return hits
+    filters = (asked.parsed.filters, asked.request.filters)
+    return spread(
+        hits,
+        by_thread=not any(one.threads or one.messages for one in filters),
+        by_sender=not any(one.senders or one.messages for one in filters),
+    )
+
+
+def _ways(found: _Found) -> dict[int, tuple[str, ...]]:
+    return {one.message_id: one.found_by for one in found.fused}
+
+
+def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:
+    return SearchResult(
+        mode=asked.mode,
+        text=asked.request.text,
+        parsed=asked.parsed.as_json(),
+        applied=asked.narrowing.applied,
+        refused=tuple(asked.narrowing.refused),
+        hits=tuple(hits),
+        total=0,
+        total_is_exact=True,
+        next_cursor=cursor,
+        indexed_until=asked.indexed,
+        why_empty=why_empty,
+        took_ms=round((time.perf_counter() - started) * 1000),
+    )
+
+
+def _why_nothing(asked: _Asked, found: _Found | None) -> str:
+    """Why there are no hits, in words that say the same of what is missing and of what is out of scope."""
+    if asked.scope.empty:
+        return "This caller may read no mail."
+    if asked.narrowing.refused:
+        return "Nothing in scope goes by " + ", ".join(asked.narrowing.refused[:10]) + "."
+    if asked.indexed is None:
+        return "There is no mail in scope."
+    if found is not None and found.total and asked.offset:
+        return "There are no more hits."
+    if asked.mode == "semantic" and found is not None:
+        return "No mail in scope that passes the filters has been embedded, or no embedding can be had."
+    which = "in scope that passes the filters" if asked.narrowing.applied else "in scope"
+    return f"No message {which} holds what was asked for." if asked.plan.terms else f"There is no message {which}."

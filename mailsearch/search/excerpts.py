@@ -1,0 +1,226 @@
+"""Excerpts: the pieces of a message that show why it was found, with the matching words marked.
+
+What a message says itself goes before what it quotes; sentences with rarer and more different words go first.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mailsearch.hits import Excerpt, PartText, Region
+from mailsearch.terms import fold, is_dense
+
+# Characters of one excerpt, about.
+LENGTH = 320
+# Characters of a part that are looked through for words.
+_LOOKED_THROUGH = 300_000
+_MOST_MATCHES = 3_000
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+# A word may be longer than the stem that found it by an ending of so many letters.
+_ENDING = 3
+_SHORTEST_STEM = 4
+_WORTH = {"quoted": 0.4, "forwarded": 0.8, "signature": 0.3}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A word of the text that the query asked for. `lexeme` is what it was found by."""
+
+    start: int
+    end: int
+    lexeme: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a part that is worth showing whatever words are in it: the nearest passage."""
+
+    part: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    part: PartText
+    start: int
+    end: int
+    matches: tuple[Match, ...]
+    worth: float
+
+
+def excerpts(
+    parts: Sequence[PartText], weights: Mapping[str, float], nearest: Span | None = None, *, limit: int = 3
+) -> tuple[Excerpt, ...]:
+    """At most *limit* excerpts of *parts*, the most telling first.
+
+    *weights* are the query's lexemes with their rarity. *nearest* is the passage that semantic search found. A
+    message without any match shows how its body begins.
+    """
+    found = {part.name: list(matches(part.text, weights)) for part in parts}
+    chosen: list[Excerpt] = []
+    for sentence in _best(parts, found, weights, limit if nearest is None else limit - 1):
+        if not _overlaps(chosen, sentence.part.name, sentence.start, sentence.end):
+            chosen.append(_around(sentence, found[sentence.part.name]))
+    near = _nearest(parts, nearest, found, weights)
+    if near is not None and not _overlaps(chosen, near.part, near.start, near.end):
+        chosen.append(near)
+    return tuple(chosen) or _beginning(parts)
+
+
+def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
+    """The words of *text* that one of the lexemes finds, in order."""
+    if not weights:
+        return
+    count = 0
+    for word in _WORD.finditer(text, 0, _LOOKED_THROUGH):
+        for match in _in_word(word.group(), word.start(), weights):
+            yield match
+            count += 1
+        if count > _MOST_MATCHES:
+            return
+
+
+def _in_word(word: str, start: int, weights: Mapping[str, float]) -> Iterator[Match]:
+    folded = fold(word)
+    if len(folded) == len(word) and any(is_dense(character) for character in folded):
+        yield from _in_dense(folded, start, weights)
+        return
+    if folded in weights:
+        yield Match(start, start + len(word), folded)
+        return
+    for length in range(len(folded) - 1, max(_SHORTEST_STEM, len(folded) - _ENDING) - 1, -1):
+        if folded[:length] in weights:
+            yield Match(start, start + len(word), folded[:length])
+            return
+
+
+def _in_dense(folded: str, start: int, weights: Mapping[str, float]) -> Iterator[Match]:
+    """Pairs of characters in a script without spaces; what overlaps or touches becomes one match."""
+    begin, end, lexeme = 0, 0, ""
+    for at in range(len(folded)):
+        size = 2 if folded[at : at + 2] in weights else 1 if folded[at] in weights else 0
+        if not size:
+            continue
+        if at > end and lexeme:
+            yield Match(start + begin, start + end, lexeme)
+            begin, lexeme = at, ""
+        begin = at if not lexeme else begin
+        lexeme = lexeme or folded[at : at + size]
+        end = max(end, at + size)
+    if lexeme:
+        yield Match(start + begin, start + min(end, len(folded)), lexeme)
+
+
+def _best(
+    parts: Sequence[PartText], found: Mapping[str, Sequence[Match]], weights: Mapping[str, float], limit: int
+) -> list[_Sentence]:
+    sentences = [sentence for part in parts for sentence in _sentences(part, found[part.name])]
+    chosen: list[_Sentence] = []
+    shown: set[str] = set()
+    while sentences and len(chosen) < limit:
+        # A word that an earlier excerpt shows already counts for little in the next one.
+        best = max(sentences, key=lambda one: _score(one, weights, shown))
+        if chosen and _score(best, weights, shown) < 0.5 * _score(chosen[0], weights, set()):
+            break
+        chosen.append(best)
+        shown |= {match.lexeme for match in best.matches}
+        sentences = [
+            one
+            for one in sentences
+            if one.part.name != best.part.name or one.start >= best.start + LENGTH or one.end <= best.start - LENGTH
+        ]
+    return chosen
+
+
+def _score(sentence: _Sentence, weights: Mapping[str, float], shown: set[str]) -> float:
+    lexemes = {match.lexeme for match in sentence.matches}
+    return sentence.worth * sum(weights[one] * (0.2 if one in shown else 1.0) for one in lexemes)
+
+
+def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
+    """The sentences of *part* in which something matches."""
+    if not found:
+        return
+    bounds = _bounds(part)
+    groups: dict[int, list[Match]] = {}
+    for match in found:
+        groups.setdefault(bisect_right(bounds, match.start) - 1, []).append(match)
+    for number, inside in groups.items():
+        start, end = bounds[number], bounds[number + 1] if number + 1 < len(bounds) else len(part.text)
+        # A subject is shown with the hit anyway.
+        worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
+        yield _Sentence(part, start, end, tuple(inside), worth)
+
+
+def _bounds(part: PartText) -> list[int]:
+    """Where sentences, lines and blocks begin."""
+    starts = {0, *(match.end() for match in _SENTENCE.finditer(part.text, 0, _LOOKED_THROUGH))}
+    return sorted(starts | {block.start for block in part.blocks})
+
+
+def _worth(regions: Sequence[Region], at: int) -> float:
+    return min((_WORTH[region.kind] for region in regions if region.start <= at < region.end), default=1.0)
+
+
+def _around(sentence: _Sentence, found: Sequence[Match]) -> Excerpt:
+    """The sentence with what stands around it, as far as there is room."""
+    start, end = sentence.start, sentence.end
+    if end - start > LENGTH:
+        middle = sentence.matches[0].start
+        start = max(start, middle - LENGTH // 3)
+        end = min(end, start + LENGTH)
+    bounds = [*_bounds(sentence.part), len(sentence.part.text)]
+    after = bisect_right(bounds, end)
+    while after < len(bounds) and bounds[after] - start <= LENGTH:
+        end = bounds[after]
+        after += 1
+    before = bisect_right(bounds, start - 1) - 1
+    while before >= 0 and end - bounds[before] <= LENGTH:
+        start = bounds[before]
+        before -= 1
+    return _cut(sentence.part, start, end, found)
+
+
+def _cut(part: PartText, start: int, end: int, found: Sequence[Match]) -> Excerpt:
+    """The piece between the offsets, moved to whole words and without white space at its ends."""
+    text = part.text
+    while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum() and not is_dense(text[start]):
+        start += 1
+    while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum() and not is_dense(text[end]):
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    marks = tuple((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end)
+    return Excerpt(part.name, start, end, text[start:end], part.page_at(start), marks)
+
+
+def _nearest(
+    parts: Sequence[PartText],
+    nearest: Span | None,
+    found: Mapping[str, Sequence[Match]],
+    weights: Mapping[str, float],
+) -> Excerpt | None:
+    """The passage that semantic search found: where in it words match, else from its first own words on."""
+    part = next((one for one in parts if nearest is not None and one.name == nearest.part), None)
+    if part is None or nearest is None:
+        return None
+    inside = [one for one in found[part.name] if nearest.start <= one.start < nearest.end]
+    begin = nearest.start
+    if inside and nearest.end - nearest.start > LENGTH:
+        heaviest = max(inside, key=lambda one: weights[one.lexeme])
+        begin = max(nearest.start, min(heaviest.start - LENGTH // 3, nearest.end - LENGTH))
+    return _cut(part, begin, min(nearest.end, begin + LENGTH), found[part.name])
+
+
+def _overlaps(chosen: Sequence[Excerpt], part: str, start: int, end: int) -> bool:
+    return any(one.part == part and start < one.end and one.start < end for one in chosen)
+
+
+def _beginning(parts: Sequence[PartText]) -> tuple[Excerpt, ...]:
+    body = next((part for part in parts if part.name == "body" and part.text.strip()), None)
+    return (_cut(body, 0, min(LENGTH, len(body.text)), ()),) if body else ()

@@ -1,0 +1,218 @@
+"""Keyword search: the messages in which the query's words occur, the best first.
+
+Candidates are the newest messages that hold all words, and those that hold any of the rarest; they are ranked by
+the rarity of the words that they hold (BM25's form). Rarity is counted by mailbox and summed over the scope's
+mailboxes, so that nobody's ranking tells about mail outside of what they may read.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+
+from mailsearch.scope import Scope
+from mailsearch.search.lexemes import Expression, all_of, any_of, expression, plain_words
+from mailsearch.search.narrowing import Narrowing
+from mailsearch.search.query import ParsedQuery, Term
+from mailsearch.terms import dictionaries
+
+# Candidates of each pass; ranking one costs some 10 µs.
+CAP = 2_000
+# Stems shorter than this say too little across languages.
+_SHORTEST_STEM = 3
+_ENGLISH = "english_stem"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedTerm:
+    """A term of the query as the index knows it."""
+
+    expression: Expression
+    required: bool
+    # None: a word without meaning in the query's language.
+    stop: bool = False
+    documents: int = 0
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordPlan:
+    """What is asked of the index."""
+
+    terms: tuple[WeightedTerm, ...] = ()
+    excluded: tuple[str, ...] = ()
+    is_question: bool = False
+    # Lexemes that show in an excerpt why a message was found, with the weight of their term.
+    lexemes: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def weight_known(self) -> float:
+        """How much of the query's weight (0 to 1) is on words that occur in the scope's mailboxes at all."""
+        total = sum(term.weight for term in self.terms)
+        return sum(term.weight for term in self.terms if term.documents) / total if total else 0.0
+
+    @property
+    def strict(self) -> str | None:
+        """All terms."""
+        return self._without_excluded([term.expression.tsquery for term in self.terms])
+
+    @property
+    def broad(self) -> str | None:
+        """Every required term, and any of the rarest others."""
+        required = [term.expression.tsquery for term in self.terms if term.required]
+        optional = [term.expression.tsquery for term in self._rarest()]
+        return self._without_excluded([*required, *([any_of(optional)] if optional else [])])
+
+    def _rarest(self) -> list[WeightedTerm]:
+        optional = sorted((term for term in self.terms if not term.required), key=lambda term: term.documents)
+        chosen: list[WeightedTerm] = []
+        expected = 0
+        for term in optional:
+            expected += term.documents
+            if expected > CAP and any(one.documents for one in chosen):
+                break
+            chosen.append(term)
+        return chosen
+
+    def _without_excluded(self, expressions: Sequence[str]) -> str | None:
+        pieces = [*expressions, *(f"!{one}" for one in self.excluded)]
+        return all_of(pieces) if pieces else None
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordHits:
+    """Ids of the messages found, best first, and how many match in all (up to the cap)."""
+
+    message_ids: tuple[int, ...] = ()
+    total: int = 0
+    total_is_exact: bool = True
+
+
+async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuery) -> KeywordPlan:
+    """Look up the query's words: their stems, which say nothing, and how rare the others are."""
+    wanted = [one for term in parsed.terms for one in term.alternatives] + list(parsed.exclusions)
+    stems, stops = await _stems(conn, sorted({word for one in wanted for word in plain_words(one)}))
+    terms = [found for term in parsed.terms if (found := _weighted(term, stems, stops)) is not None]
+    if any(not term.stop for term in terms):
+        # A query of nothing but such words ("to be or not to be") means them.
+        terms = [term for term in terms if term.required or not term.stop]
+    terms = list({term.expression.tsquery: term for term in terms}.values())
+    unwanted = [expression(one, stems) for one in parsed.exclusions]
+    terms = await _with_rarity(conn, scope, terms)
+    return KeywordPlan(
+        terms=tuple(terms),
+        excluded=tuple(one.tsquery for one in unwanted if one is not None),
+        is_question=parsed.is_question,
+        lexemes={one: term.weight for term in terms for slot in term.expression.slots for one in slot},
+    )
+
+
+async def search(
+    conn: AsyncConnection[TupleRow], scope: Scope, plan: KeywordPlan, narrowing: Narrowing, *, depth: int
+) -> KeywordHits:
+    """At most *depth* messages. A query without any positive term finds all that is left, the newest first."""
+    strict, broad = plan.strict, plan.broad
+    if plan.is_question and len(plan.terms) > 1:
+        strict = None
+    condition, values = scope.condition("m")
+    statement = sql.SQL(
+        "SELECT m.id, count(*) OVER () FROM mail_search.ranked("
+        "%(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(cap)s) AS r"
+        " JOIN mailsearch_message m ON m.id = r.message_id WHERE {}"
+        " ORDER BY r.complete DESC, round(r.score::numeric, 3) DESC, m.received_at DESC, m.id DESC LIMIT %(depth)s"
+    ).format(condition)
+    parameters = {
+        "narrow": narrowing.parameter,
+        "strict": strict,
+        "broad": None if broad == strict else broad,
+        "terms": [term.expression.tsquery for term in plan.terms],
+        "weights": [term.weight for term in plan.terms],
+        "cap": CAP,
+        "depth": depth,
+    }
+    cursor = await conn.execute(statement, values | parameters)
+    rows = await cursor.fetchall()
+    total = int(rows[0][1]) if rows else 0
+    return KeywordHits(tuple(row[0] for row in rows), total, total < CAP)
+
+
+async def _stems(
+    conn: AsyncConnection[TupleRow], words: Sequence[str]
+) -> tuple[Mapping[str, frozenset[str]], frozenset[str]]:
+    """Each word's lexemes by all dictionaries, and the words that say nothing in the language of the query."""
+    if not words:
+        return {}, frozenset()
+    cursor = await conn.execute(
+        "SELECT d.name, w.word, ts_lexize(d.name::regdictionary, w.word)"
+        " FROM unnest(%s::text[]) AS d (name), unnest(%s::text[]) AS w (word)",
+        [dictionaries(), list(words)],
+    )
+    stems: dict[str, set[str]] = {word: {word} for word in words}
+    stops: dict[str, set[str]] = {}
+    for name, word, lexemes in await cursor.fetchall():
+        if lexemes == []:
+            stops.setdefault(name, set()).add(word)
+        stems[word].update(one for one in lexemes or () if len(one) >= _SHORTEST_STEM)
+    language = max(sorted(stops), key=lambda name: (len(stops[name]), name == _ENGLISH), default=_ENGLISH)
+    return {word: frozenset(found) for word, found in stems.items()}, frozenset(stops.get(language, ()))
+
+
+def _weighted(term: Term, stems: Mapping[str, frozenset[str]], stops: frozenset[str]) -> WeightedTerm | None:
+    found = [one for wanted in term.alternatives if (one := expression(wanted, stems)) is not None]
+    if not found:
+        return None
+    if len(found) == 1:
+        words = plain_words(term.alternatives[0])
+        stop = len(words) == 1 and words[0] in stops
+        return WeightedTerm(found[0], required=term.required, stop=stop)
+    # Alternatives stand for each other, so they are as rare as the commonest of them.
+    merged = frozenset(lexeme for one in found for slot in one.slots for lexeme in slot)
+    return WeightedTerm(Expression(any_of(one.tsquery for one in found), (merged,)), required=True)
+
+
+async def _with_rarity(
+    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
+) -> list[WeightedTerm]:
+    """The terms with the number of messages that hold them and the weight that follows (BM25's idf)."""
+    if scope.received_from is None and scope.received_until is None:
+        total, counts = await _counted(conn, scope, terms)
+    else:
+        total, counts = await _exact(conn, scope, terms)
+    return [
+        replace(term, documents=count, weight=math.log(1 + (total - count + 0.5) / (count + 0.5)))
+        for term, one in zip(terms, counts, strict=True)
+        for count in [min(one, total)]
+    ]
+
+
+async def _counted(
+    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
+) -> tuple[int, list[int]]:
+    lexemes = sorted({lexeme for term in terms for slot in term.expression.slots for lexeme in slot} | {""})
+    cursor = await conn.execute(
+        "SELECT lexeme, sum(documents)::bigint FROM mailsearch_termcount"
+        " WHERE mailbox_id = ANY(%s) AND lexeme = ANY(%s) GROUP BY lexeme",
+        [sorted(scope.mailboxes), lexemes],
+    )
+    counts: dict[str, int] = dict(await cursor.fetchall())
+    # A word is as common as its commonest form, a phrase as rare as its rarest word.
+    found = [min(max(counts.get(lexeme, 0) for lexeme in slot) for slot in term.expression.slots) for term in terms]
+    return max(counts.get("", 0), max(found, default=0)), found
+
+
+async def _exact(conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]) -> tuple[int, list[int]]:
+    """Counted message by message: counts by mailbox would tell about mail outside the scope's window of time."""
+    from_scope = Narrowing({"folders": scope.folder_ids})
+    for name, moment in (("received_from", scope.received_from), ("received_until", scope.received_until)):
+        if moment is not None:
+            from_scope.values[name] = moment.isoformat()
+    condition, values = scope.condition("m")
+    cursor = await conn.execute(sql.SQL("SELECT count(*) FROM mailsearch_message m WHERE {}").format(condition), values)
+    row = await cursor.fetchone()
+    cursor = await conn.execute(
+        "SELECT documents FROM mail_search.frequencies(%s, %s) ORDER BY term",
+        [from_scope.parameter, [term.expression.tsquery for term in terms]],
+    )
+    return (int(row[0]) if row else 0), [count for (count,) in await cursor.fetchall()]

@@ -1,0 +1,41 @@
+"""Cursors: where the next page of a search begins, bound to the search that they came from."""
+
+import base64
+import binascii
+import hashlib
+import json
+
+from mailsearch.hits import SearchRequest
+from mailsearch.scope import Scope
+
+# Hits of one search that can be paged through.
+DEEPEST = 1_000
+
+
+class InvalidCursor(ValueError):  # noqa: N818 - errors are named for the fact
+    """The cursor does not belong to this search."""
+
+
+def fingerprint(scope: Scope, request: SearchRequest) -> str:
+    """Equal for pages of one search by callers of one scope."""
+    text = repr((scope.version, request.text, request.mode, request.filters, request.timezone, request.spread))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def encode(offset: int, print_: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([offset, print_]).encode()).decode().rstrip("=")
+
+
+def decode(cursor: str, print_: str) -> int:
+    """The offset that *cursor* stands for; 0 for none. Raises InvalidCursor."""
+    if not cursor:
+        return 0
+    try:
+        value = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
+    except (UnicodeError, binascii.Error, ValueError, RecursionError) as error:
+        raise InvalidCursor("The cursor can't be read.") from error
+    if not (isinstance(value, list) and len(value) == 2 and type(value[0]) is int and value[1] == print_):
+        raise InvalidCursor("The cursor belongs to another search.")
+    if not 0 <= value[0] <= DEEPEST:
+        raise InvalidCursor("The cursor is out of bounds.")
+    return value[0]

@@ -1,0 +1,136 @@
+"""Reading whole messages, threads, attachments and raw mail within a scope.
+
+What is missing, out of scope, quarantined, deleted or erased is one answer: None.
+"""
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+
+from mailsearch.hits import AttachmentInfo, Block, MessageHead, MessageText, PartText, Region
+from mailsearch.scope import Scope
+from mailsearch.search import heads
+from mailsearch.search.narrowing import message_ids
+from mailsearch.search.threads import families
+
+# Messages of one thread that are read at once; longer ones end here, the oldest first.
+LONGEST_THREAD = 500
+_BODIES = "SELECT id, body_text, body_blocks, body_regions, hidden_text FROM mailsearch_message WHERE id = ANY(%s)"
+_TEXTS = """
+SELECT message_id, public_id, filename, text, blocks, page_starts, hidden_text FROM mailsearch_attachment
+WHERE message_id = ANY(%s) AND (text <> '' OR hidden_text <> '') ORDER BY message_id, position, id
+"""
+_ONE_ATTACHMENT = """
+SELECT m.id, a.public_id, a.filename, a.content_type, a.size, a.state, a.text, a.blocks, a.page_starts
+FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id WHERE a.public_id = %(asked)s AND {}
+"""
+_RAW = """
+SELECT r.data FROM mailsearch_rawmessage r JOIN mailsearch_message m ON m.id = r.message_id
+WHERE m.public_id = %(asked)s AND {}
+"""
+
+
+async def message(scope: Scope, message_id: str) -> MessageText | None:
+    """One message by its public id."""
+    return (await messages(scope, [message_id])).get(message_id)
+
+
+async def messages(scope: Scope, ids: Iterable[str]) -> dict[str, MessageText]:
+    """Messages by public id; those that can't be read are left out."""
+    async with scope.reading() as conn:
+        found = await message_ids(conn, scope, list(ids))
+        read = await load(conn, scope, found.values())
+    return {public_id: read[internal] for public_id, internal in found.items() if internal in read}
+
+
+async def thread(scope: Scope, thread_id: str) -> tuple[MessageText, ...] | None:
+    """The messages of a thread that are in scope, oldest first; threads that were merged with it included."""
+    condition, values = scope.condition("m")
+    statement = sql.SQL(
+        "SELECT m.id FROM mailsearch_message m WHERE m.thread_id = ANY(%(threads)s) AND {}"
+        " ORDER BY m.received_at, m.id LIMIT %(limit)s"
+    ).format(condition)
+    async with scope.reading() as conn:
+        family = (await families(conn, [thread_id])).get(thread_id, [])
+        cursor = await conn.execute(statement, values | {"threads": family, "limit": LONGEST_THREAD})
+        ids = [row[0] for row in await cursor.fetchall()]
+        read = await load(conn, scope, ids)
+    return tuple(read[one] for one in ids if one in read) or None
+
+
+async def attachment(scope: Scope, attachment_id: str) -> tuple[MessageHead, PartText, AttachmentInfo] | None:
+    """An attachment's text (empty where it could not be read) with the message that it is on."""
+    condition, values = scope.condition("m")
+    async with scope.reading() as conn:
+        cursor = await conn.execute(
+            sql.SQL(_ONE_ATTACHMENT).format(condition), values | {"asked": _clean(attachment_id)}
+        )
+        row = await cursor.fetchone()
+        if row is None:
+            return None
+        message_id, public_id, filename, content_type, size, state, text, blocks, page_starts = row
+        head = (await heads.load(conn, scope, [message_id])).get(message_id)
+    if head is None:
+        return None
+    part = PartText(f"attachment:{public_id}", text, _blocks(blocks), (), tuple(page_starts), filename)
+    return head, part, AttachmentInfo(public_id, filename, content_type, size, state)
+
+
+async def raw(scope: Scope, message_id: str) -> bytes | None:
+    """The message as it came, byte for byte. For a message inside another one that was kept only there: None."""
+    condition, values = scope.condition("m")
+    async with scope.reading() as conn:
+        cursor = await conn.execute(sql.SQL(_RAW).format(condition), values | {"asked": _clean(message_id)})
+        row = await cursor.fetchone()
+    return zlib.decompress(bytes(row[0])) if row else None
+
+
+async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
+    """Whole messages by internal id, of those in scope."""
+    found = await heads.load(conn, scope, ids)
+    if not found:
+        return {}
+    cursor = await conn.execute(_BODIES, [list(found)])
+    bodies = {row[0]: row[1:] for row in await cursor.fetchall()}
+    attached = await _attached(conn, list(found))
+    return {
+        message_id: _whole(head, bodies[message_id], attached[message_id])
+        for message_id, head in found.items()
+        if message_id in bodies
+    }
+
+
+def _whole(head: MessageHead, body: Sequence[Any], attached: Sequence[tuple[PartText, str]]) -> MessageText:
+    text, blocks, regions, hidden = body
+    parts = (
+        PartText("subject", head.subject, (Block(0, len(head.subject), "heading"),) if head.subject else ()),
+        PartText("body", text, _blocks(blocks), _regions(regions)),
+        *(part for part, _ in attached if part.text),
+    )
+    return MessageText(head, parts, "\n".join(one for one in (hidden, *(one for _, one in attached)) if one))
+
+
+async def _attached(conn: AsyncConnection[TupleRow], ids: list[int]) -> dict[int, list[tuple[PartText, str]]]:
+    cursor = await conn.execute(_TEXTS, [ids])
+    found: dict[int, list[tuple[PartText, str]]] = defaultdict(list)
+    for message_id, public_id, filename, text, blocks, page_starts, hidden in await cursor.fetchall():
+        part = PartText(f"attachment:{public_id}", text, _blocks(blocks), (), tuple(page_starts), filename)
+        found[message_id].append((part, hidden))
+    return found
+
+
+def _blocks(stored: Iterable[Sequence[Any]]) -> tuple[Block, ...]:
+    return tuple(Block(*one) for one in stored)
+
+
+def _regions(stored: Iterable[Sequence[Any]]) -> tuple[Region, ...]:
+    return tuple(Region(*one) for one in stored)
+
+
+def _clean(public_id: str) -> str:
+    """Postgres' text holds no NUL; an id with one names nothing."""
+    return public_id.replace("\0", "\ufffd")

@@ -1,0 +1,98 @@
+"""Semantic search: the passages whose embedding is nearest to the query's.
+
+In small scopes every passage is compared; above, the index is asked, and if it brings fewer than there are, every
+passage after all. Only vectors of the current model are compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+
+from mailsearch.scope import Scope
+from mailsearch.search.narrowing import Narrowing
+
+# Passages up to which comparing all of them is as quick as the index (some 15 ms) and never misses.
+EXACT_UP_TO = 20_000
+INDEXED_DIMENSIONS = frozenset({384, 512, 768, 1024, 1536})
+# Messages have several passages, and near passages come in groups.
+_PASSAGES_A_MESSAGE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A message with its passage that is nearest to the query: part, and offsets into its text."""
+
+    message_id: int
+    # Internal id; None for the body.
+    attachment_id: int | None
+    start: int
+    end: int
+
+
+async def search(
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    embedding: Sequence[float],
+    model: str,
+    narrowing: Narrowing,
+    *,
+    depth: int,
+) -> list[Nearest]:
+    """At most *depth* messages, the nearest first; as many as there are, if fewer."""
+    exact = len(embedding) not in INDEXED_DIMENSIONS or await _is_small(conn, scope, model)
+    limit = depth * _PASSAGES_A_MESSAGE
+    while True:
+        found, passages = await _nearest(conn, scope, embedding, model, narrowing, limit, exact)
+        if len(found) >= depth or (exact and passages < limit):
+            return found[:depth]
+        if exact:
+            limit *= 8
+        exact = True
+
+
+async def _is_small(conn: AsyncConnection[TupleRow], scope: Scope, model: str) -> bool:
+    cursor = await conn.execute(
+        "SELECT count(*) FROM (SELECT FROM mailsearch_passagevector"
+        " WHERE mailbox_id = ANY(%s) AND model = %s LIMIT %s) AS found",
+        [sorted(scope.mailboxes), model, EXACT_UP_TO + 1],
+    )
+    row = await cursor.fetchone()
+    return row is None or int(row[0]) <= EXACT_UP_TO
+
+
+async def _nearest(
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    embedding: Sequence[float],
+    model: str,
+    narrowing: Narrowing,
+    limit: int,
+    exact: bool,
+) -> tuple[list[Nearest], int]:
+    condition, values = scope.condition("m")
+    statement = sql.SQL(
+        "SELECT m.id, p.attachment_id, p.start, p.end FROM mail_search.nearest("
+        "%(narrow)s, %(model)s, %(embedding)s, %(limit)s, %(exact)s) AS n"
+        " JOIN mailsearch_message m ON m.id = n.message_id JOIN mailsearch_passage p ON p.id = n.passage_id"
+        " WHERE {} ORDER BY round(n.distance::numeric, 4), m.received_at DESC, m.id DESC, p.id"
+    ).format(condition)
+    parameters = {
+        "narrow": narrowing.parameter,
+        "model": model,
+        "embedding": vector_literal(embedding),
+        "limit": limit,
+        "exact": exact,
+    }
+    cursor = await conn.execute(statement, values | parameters)
+    rows = await cursor.fetchall()
+    best: dict[int, Nearest] = {}
+    for message_id, attachment_id, start, end in rows:
+        best.setdefault(message_id, Nearest(message_id, attachment_id, start, end))
+    return list(best.values()), len(rows)
+
+
+def vector_literal(embedding: Sequence[float]) -> str:
+    """A vector as pgvector reads it."""
+    return "[" + ",".join(repr(float(number)) for number in embedding) + "]"

@@ -1,0 +1,75 @@
+"""From ranked ids to hits: heads, excerpts and what folding needs, all read within the scope."""
+
+from collections.abc import Mapping, Sequence
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+
+from mailsearch.hits import Hit
+from mailsearch.scope import Scope
+from mailsearch.search import reading
+from mailsearch.search.excerpts import Span, excerpts
+from mailsearch.search.folding import Candidate, Folded
+from mailsearch.search.keyword import KeywordPlan
+from mailsearch.search.semantic import Nearest
+
+_CANDIDATES = """
+SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', coalesce((
+    SELECT p.address FROM mailsearch_participant p WHERE p.message_id = m.id AND p.role IN ('from', 'sender')
+    ORDER BY p.role, p.position LIMIT 1), '')
+FROM mailsearch_message m WHERE m.id = ANY(%(ids)s) AND {}
+"""
+
+
+async def candidates(conn: AsyncConnection[TupleRow], scope: Scope, ids: Sequence[int]) -> dict[int, Candidate]:
+    """What folding needs to know of the messages, of those in scope."""
+    condition, values = scope.condition("m")
+    cursor = await conn.execute(sql.SQL(_CANDIDATES).format(condition), values | {"ids": list(ids)})
+    return {
+        message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
+        for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
+    }
+
+
+async def hits(
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    page: Sequence[Folded],
+    offset: int,
+    ways: Mapping[int, tuple[str, ...]],
+    nearest: Mapping[int, Nearest],
+    plan: KeywordPlan,
+) -> tuple[Hit, ...]:
+    """The hits of one page, ranked from *offset* + 1 on."""
+    texts = await reading.load(conn, scope, [one.candidate.message_id for one in page])
+    names = await _attachment_names(conn, nearest, page)
+    shown = []
+    for rank, hit in enumerate(page, offset + 1):
+        text = texts.get(hit.candidate.message_id)
+        if text is None:
+            continue
+        near = nearest.get(hit.candidate.message_id)
+        span = _span(near, names) if near is not None else None
+        found_by = ways.get(hit.candidate.message_id) or ways.get(hit.best, ())
+        shown.append(Hit(text.head, rank, found_by, excerpts(text.parts, plan.lexemes, span), hit.copies))
+    return tuple(shown)
+
+
+def _span(near: Nearest, names: Mapping[int, str]) -> Span:
+    part = "body" if near.attachment_id is None else f"attachment:{names.get(near.attachment_id, '')}"
+    return Span(part, near.start, near.end)
+
+
+async def _attachment_names(
+    conn: AsyncConnection[TupleRow], nearest: Mapping[int, Nearest], page: Sequence[Folded]
+) -> dict[int, str]:
+    """Public ids of the attachments whose passages were nearest."""
+    ids = [
+        near.attachment_id
+        for hit in page
+        if (near := nearest.get(hit.candidate.message_id)) is not None and near.attachment_id is not None
+    ]
+    if not ids:
+        return {}
+    cursor = await conn.execute("SELECT id, public_id FROM mailsearch_attachment WHERE id = ANY(%s)", [ids])
+    return dict(await cursor.fetchall())

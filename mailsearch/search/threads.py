@@ -1,0 +1,43 @@
+"""Threads that were found to be one: their ids lead to each other."""
+
+from collections.abc import Iterable
+
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
+
+# The union of a recursive query drops rows it has seen, so a loop of merged threads ends.
+_FAMILIES = """
+WITH RECURSIVE up AS (
+    SELECT t.public_id AS asked, t.id, t.merged_into_id FROM mailsearch_thread t WHERE t.public_id = ANY(%(asked)s)
+    UNION
+    SELECT up.asked, t.id, t.merged_into_id FROM up JOIN mailsearch_thread t ON t.id = up.merged_into_id
+), down AS (
+    SELECT asked, id FROM up WHERE merged_into_id IS NULL
+    UNION
+    SELECT down.asked, t.id FROM down JOIN mailsearch_thread t ON t.merged_into_id = down.id
+)
+SELECT asked, id FROM down
+"""
+_ROOTS = """
+WITH RECURSIVE up AS (
+    SELECT t.id AS asked, t.public_id, t.merged_into_id FROM mailsearch_thread t WHERE t.id = ANY(%(asked)s)
+    UNION
+    SELECT up.asked, t.public_id, t.merged_into_id FROM up JOIN mailsearch_thread t ON t.id = up.merged_into_id
+)
+SELECT asked, public_id FROM up WHERE merged_into_id IS NULL
+"""
+
+
+async def families(conn: AsyncConnection[TupleRow], public_ids: Iterable[str]) -> dict[str, list[int]]:
+    """For each public id of a thread of the tenant: the internal ids of it and of all threads merged with it."""
+    cursor = await conn.execute(_FAMILIES, {"asked": [one for one in public_ids if "\0" not in one]})
+    found: dict[str, list[int]] = {}
+    for asked, thread in await cursor.fetchall():
+        found.setdefault(asked, []).append(thread)
+    return found
+
+
+async def roots(conn: AsyncConnection[TupleRow], thread_ids: Iterable[int]) -> dict[int, str]:
+    """For each internal id of a thread: the public id of the thread that it was merged into, or its own."""
+    cursor = await conn.execute(_ROOTS, {"asked": sorted(set(thread_ids))})
+    return dict(await cursor.fetchall())
