@@ -61,7 +61,7 @@ class Mbox:
                 data=data[:LARGEST_MESSAGE],
                 origin=f"{self.path}:{number}",
                 folder=self.folder,
-                received_at=_from_date(from_line),
+                delivered_at=_from_date(from_line),
                 weight=weight,
                 truncated=len(data) > LARGEST_MESSAGE,
             )

@@ -1,0 +1,72 @@
+"""In how many messages of a mailbox each lexeme occurs: kept beside the index, so that a query needs no counting.
+
+Counted is what any scope can see, so quarantined mail is not. Each mailbox remembers up to which message it has
+counted; what an interrupted import left uncounted is counted by the next one.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from mailsearch.models import Mailbox
+from mailsearch.sessions import Binding, bound
+
+
+def count_new(mailbox: Mailbox) -> None:
+    """Count the messages that came since the last time."""
+    with _bound(mailbox), connection.cursor() as cursor:
+        # The row's lock makes counters of one mailbox wait for each other; ids below `last` are all committed, since
+        # writers of a tenant hold its lock from taking ids until they commit.
+        cursor.execute("SELECT counted_until FROM mailsearch_mailbox WHERE id = %s FOR UPDATE", [mailbox.pk])
+        (first,) = cursor.fetchone() or (0,)
+        cursor.execute("SELECT max(id) FROM mailsearch_message WHERE mailbox_id = %s", [mailbox.pk])
+        (last,) = cursor.fetchone() or (None,)
+        if last is None or last <= first:
+            return
+        _add(cursor, mailbox, f"message_id > {int(first)} AND message_id <= {int(last)}", 1)
+        cursor.execute("UPDATE mailsearch_mailbox SET counted_until = %s WHERE id = %s", [last, mailbox.pk])
+
+
+def recount(mailbox: Mailbox) -> None:
+    """Count all messages of *mailbox* anew."""
+    with _bound(mailbox), connection.cursor() as cursor:
+        cursor.execute("UPDATE mailsearch_mailbox SET counted_until = 0 WHERE id = %s", [mailbox.pk])
+        cursor.execute("DELETE FROM mailsearch_termcount WHERE mailbox_id = %s", [mailbox.pk])
+    count_new(mailbox)
+
+
+def discount(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int]) -> None:
+    """Take *messages*, which are counted and not quarantined, out of the counts; the session must see them."""
+    _change(cursor, mailbox, messages, -1)
+
+
+def count_again(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int]) -> None:
+    """Put *messages*, which are not quarantined any more, back into the counts; the session must see them."""
+    _change(cursor, mailbox, messages, 1)
+
+
+def _change(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int], step: int) -> None:
+    cursor.execute("SELECT counted_until FROM mailsearch_mailbox WHERE id = %s FOR UPDATE", [mailbox.pk])
+    (last,) = cursor.fetchone() or (0,)
+    counted = [int(one) for one in messages if one <= last]
+    if counted:
+        _add(cursor, mailbox, f"message_id IN ({', '.join(map(str, counted))})", step)
+
+
+def _add(cursor: CursorWrapper, mailbox: Mailbox, condition: str, step: int) -> None:
+    # ts_stat takes a query as text; nothing stands in it but numbers.
+    query = f"SELECT words FROM mailsearch_searchdocument WHERE mailbox_id = {int(mailbox.pk)} AND NOT quarantined AND {condition}"  # noqa: E501, S608
+    cursor.execute(
+        "INSERT INTO mailsearch_termcount AS counted (tenant_id, mailbox_id, lexeme, documents)"
+        " SELECT %s, %s, word, ndoc * %s FROM ts_stat(%s)"
+        " ON CONFLICT (mailbox_id, lexeme) DO UPDATE SET documents = counted.documents + excluded.documents",
+        [mailbox.tenant_id, mailbox.pk, step, query],
+    )
+    if step < 0:
+        cursor.execute("DELETE FROM mailsearch_termcount WHERE mailbox_id = %s AND documents <= 0", [mailbox.pk])
+
+
+def _bound(mailbox: Mailbox) -> AbstractContextManager[None]:
+    return bound(Binding(mailbox.tenant_id, frozenset([mailbox.pk]), include_quarantined=True))

@@ -1,0 +1,277 @@
+"""Drafts into rows: one transaction a batch, loaded by COPY.
+
+Row-level security refuses COPY into its tables, so rows are copied into tables of the transaction's own and inserted
+from there. A lock of the tenant makes importers of one tenant write one after another; parsing stays parallel.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from mailsearch import ids
+from mailsearch.ingest import placing
+from mailsearch.ingest.drafts import Draft
+from mailsearch.ingest.lexemes import IndexLine, Stems, index_line
+from mailsearch.ingest.parsed import Defect, ParsedText
+from mailsearch.models import Mailbox
+from mailsearch.sessions import Binding, bound
+from mailsearch.terms import dictionary
+
+# Any number, as long as nothing else of ours takes it: the class of the locks below.
+_LOCK = 0x6D61696C
+_COLUMNS = {
+    "message": (
+        "id", "tenant_id", "mailbox_id", "quarantined", "folder_id", "thread_id", "public_id", "content_sha256",
+        "words_sha256", "container_id", "rfc_message_id", "in_reply_to", "references", "subject", "subject_key",
+        "sent_at", "sent_offset", "received_at", "date_disputed", "language", "list_id", "spf", "dkim", "dmarc", "size",
+        "flags", "attachment_count", "body_text", "body_blocks", "body_regions", "hidden_text", "alternatives_differ",
+        "text_version", "defects", "extras",
+    ),
+    "rawmessage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "data"),
+    "participant": ("tenant_id", "mailbox_id", "quarantined", "message_id", "role", "position", "name", "address"),
+    "attachment": (
+        "id", "tenant_id", "mailbox_id", "quarantined", "message_id", "public_id", "position", "filename",
+        "content_type", "size", "state", "text", "blocks", "page_starts", "hidden_text",
+    ),
+    "searchdocument": ("tenant_id", "mailbox_id", "quarantined", "message_id", "words", "length"),
+    "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
+}  # fmt: skip
+TEXT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a batch."""
+
+    new: list[Draft]
+    known: int
+    erased: int
+
+
+def known_hashes(mailbox: Mailbox, hashes: Sequence[bytes]) -> set[bytes]:
+    """Which of *hashes* the mailbox already has as messages of their own."""
+    with bound(_binding(mailbox, [mailbox.pk])), connection.cursor() as cursor:
+        return _known(cursor, mailbox, hashes)
+
+
+def write(mailbox: Mailbox, folders: Mapping[str, int], drafts: Sequence[Draft], stems: Stems) -> Written:
+    """Store *drafts* in one transaction: all of them or, on an error of the database, none.
+
+    *folders* are ids by path, for each folder that a draft names. What the mailbox already has, and what was erased
+    and must not come back, is passed over. Raises django.db.Error.
+    """
+    mailboxes = list(Mailbox.objects.filter(tenant=mailbox.tenant_id).values_list("id", flat=True))
+    with bound(_binding(mailbox, mailboxes)), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_LOCK, mailbox.tenant_id % 2**31])
+        erased = _erased(cursor, mailbox.tenant_id, [one.content_sha256 for one in drafts])
+        known = _known(cursor, mailbox, [one.content_sha256 for one in drafts])
+        new = list({one.content_sha256: one for one in drafts if one.content_sha256 not in known | erased}.values())
+        if new:
+            _quarantine_equal(cursor, mailbox.tenant_id, new)
+            threads = placing.place(mailbox.tenant_id, new)
+            _insert(cursor, mailbox, folders, new, threads, stems)
+    blocked = sum(one.content_sha256 in erased for one in drafts)
+    return Written(new, len(drafts) - len(new) - blocked, blocked)
+
+
+def ask_stems(name: str, words: Sequence[str]) -> Mapping[str, str]:
+    """The stem of each of *words* by the Postgres dictionary *name*; stop words have none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT word, (ts_lexize(%s::regdictionary, word))[1] FROM unnest(%s::text[]) AS word",
+            [f"pg_catalog.{name}", list(words)],
+        )
+        return {word: stem for word, stem in cursor.fetchall() if stem}
+
+
+def _binding(mailbox: Mailbox, mailboxes: Iterable[int]) -> Binding:
+    return Binding(mailbox.tenant_id, frozenset(mailboxes), include_quarantined=True)
+
+
+def _known(cursor: CursorWrapper, mailbox: Mailbox, hashes: Sequence[bytes]) -> set[bytes]:
+    cursor.execute(
+        "SELECT content_sha256 FROM mailsearch_message"
+        " WHERE mailbox_id = %s AND container_id IS NULL AND content_sha256 = ANY(%s)",
+        [mailbox.pk, list(hashes)],
+    )
+    return {bytes(digest) for (digest,) in cursor.fetchall()}
+
+
+def _erased(cursor: CursorWrapper, tenant: int, hashes: Sequence[bytes]) -> set[bytes]:
+    """Which of *hashes* were erased. Tombstones keep only salted hashes; a tenant has few salts."""
+    cursor.execute("SELECT salt, salted_sha256 FROM mailsearch_erasedmessage WHERE tenant_id = %s", [tenant])
+    tombstones: dict[bytes, set[bytes]] = {}
+    for salt, digest in cursor.fetchall():
+        tombstones.setdefault(bytes(salt), set()).add(bytes(digest))
+    return {one for one in hashes for salt, digests in tombstones.items() if salted(salt, one) in digests}
+
+
+def salted(salt: bytes, content_sha256: bytes) -> bytes:
+    """What a tombstone keeps of a message that was erased."""
+    return hashlib.sha256(salt + content_sha256).digest()
+
+
+def _quarantine_equal(cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft]) -> None:
+    """Mail that says the same as quarantined mail is quarantined too, and so is what it holds."""
+    cursor.execute(
+        "SELECT DISTINCT words_sha256 FROM mailsearch_message"
+        " WHERE tenant_id = %s AND quarantined AND words_sha256 = ANY(%s)",
+        [tenant, [one.words_sha256 for one in drafts]],
+    )
+    equal = {bytes(digest) for (digest,) in cursor.fetchall()}
+    equal |= {one.words_sha256 for one in drafts if one.quarantined}
+    for one in drafts:
+        if one.words_sha256 in equal:
+            for member in one.family():
+                member.quarantined = True
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of one message."""
+
+    message: tuple[Any, ...]
+    raw: list[tuple[Any, ...]]
+    participants: list[tuple[Any, ...]]
+    attachments: list[tuple[Any, ...]]
+    document: tuple[Any, ...]
+    passages: list[tuple[Any, ...]]
+
+
+def _insert(
+    cursor: CursorWrapper,
+    mailbox: Mailbox,
+    folders: Mapping[str, int],
+    drafts: Sequence[Draft],
+    threads: Sequence[int],
+    stems: Stems,
+) -> None:
+    families = [
+        (member, folders[one.mail.folder], thread)
+        for one, thread in zip(drafts, threads, strict=True)
+        for member in one.family()
+    ]
+    numbers = _take_ids(cursor, "message", len(families))
+    attachment_ids = iter(_take_ids(cursor, "attachment", sum(len(one.parsed.attachments) for one, *_ in families)))
+    number_of = {id(one): number for (one, *_), number in zip(families, numbers, strict=True)}
+    containers = {id(inner): number_of[id(one)] for one, *_ in families for inner in one.nested}
+    lines = _index_lines([one for one, *_ in families], stems)
+    rows = [
+        _rows(
+            one, line, number, (mailbox.tenant_id, mailbox.pk, one.quarantined), (folder, thread),
+            containers.get(id(one)), [next(attachment_ids) for _ in one.parsed.attachments],
+        )
+        for (one, folder, thread), number, line in zip(families, numbers, lines, strict=True)
+    ]  # fmt: skip
+    _copy(cursor, "message", (one.message for one in rows))
+    _copy(cursor, "rawmessage", (row for one in rows for row in one.raw))
+    _copy(cursor, "participant", (row for one in rows for row in one.participants))
+    _copy(cursor, "attachment", (row for one in rows for row in one.attachments))
+    _copy(cursor, "searchdocument", (one.document for one in rows))
+    _copy(cursor, "passage", (row for one in rows for row in one.passages))
+
+
+def _index_lines(drafts: Sequence[Draft], stems: Stems) -> Iterator[IndexLine]:
+    """The index line of each draft. Stems are asked for once a language, not once a message."""
+    words: dict[str, set[str]] = {}
+    for one in drafts:
+        words.setdefault(dictionary(one.parsed.language), set()).update(one.index.words)
+    known = {name: stems.of(name, found) for name, found in words.items()}
+    for one in drafts:
+        line = index_line(one.index, known[dictionary(one.parsed.language)])
+        if line.capped:
+            one.defects.append(
+                Defect("index-capped", "", "More different words than the index takes; the last ones can't be found.")
+            )
+        yield line
+
+
+def _take_ids(cursor: CursorWrapper, table: str, count: int) -> list[int]:
+    cursor.execute(
+        "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+        [f"mailsearch_{table}", count],
+    )
+    return sorted(number for (number,) in cursor.fetchall())
+
+
+def _copy(cursor: CursorWrapper, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    columns = ", ".join(f'"{name}"' for name in _COLUMNS[table])
+    cursor.execute(
+        f"CREATE TEMP TABLE incoming_{table} ON COMMIT DROP AS SELECT {columns} FROM mailsearch_{table} WITH NO DATA"  # noqa: S608
+    )
+    with cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+    cursor.execute(f"INSERT INTO mailsearch_{table} ({columns}) SELECT {columns} FROM incoming_{table}")  # noqa: S608
+
+
+def _rows(
+    one: Draft,
+    line: IndexLine,
+    number: int,
+    head: tuple[int, int, bool],
+    place: tuple[int, int],
+    container: int | None,
+    attachment_ids: Sequence[int],
+) -> _Rows:
+    parsed = one.parsed
+    return _Rows(
+        message=_message(one, number, head, place, container),
+        raw=[] if one.raw is None else [(*head, number, one.raw)],
+        participants=[
+            (*head, number, person.role, position, person.name, person.address.lower())
+            for position, person in enumerate(parsed.addresses)
+        ],
+        attachments=[
+            (
+                attachment_id, *head, number, ids.attachment_public_id(), position, found.filename,
+                found.content_type[:255], len(found.content), found.state, found.text.text, _blocks(found.text),
+                list(found.text.page_starts), found.text.hidden_text,
+            )
+            for position, (attachment_id, found) in enumerate(zip(attachment_ids, parsed.attachments, strict=True))
+        ],
+        document=(*head, number, line.vector, line.length),
+        passages=[
+            (*head, number, None if span.attachment is None else attachment_ids[span.attachment], span.start, span.end)
+            for span in one.spans
+        ],
+    )  # fmt: skip
+
+
+def _message(
+    one: Draft, number: int, head: tuple[int, int, bool], place: tuple[int, int], container: int | None
+) -> tuple[Any, ...]:
+    parsed = one.parsed
+    offset = parsed.sent_at.utcoffset() if parsed.sent_at else None
+    extras = dict(parsed.extras)
+    if one.mail.labels and container is None:
+        extras["labels"] = ", ".join(one.mail.labels)
+    for name in ("encrypted", "signed", "auto_submitted"):
+        if getattr(parsed, name):
+            extras[name] = "yes"
+    return (
+        number, *head, *place, ids.message_public_id(), one.content_sha256, one.words_sha256, container,
+        parsed.rfc_message_id, list(parsed.in_reply_to), list(parsed.references), parsed.subject, one.subject_key,
+        parsed.sent_at, None if offset is None else int(offset.total_seconds()), one.received_at, one.date_disputed,
+        parsed.language[:8], parsed.list_id, parsed.authentication.spf, parsed.authentication.dkim,
+        parsed.authentication.dmarc, len(one.mail.data) if container is None else 0, list(one.mail.flags),
+        len(parsed.attachments), parsed.body.text, _blocks(parsed.body), _regions(parsed.body), parsed.body.hidden_text,
+        parsed.alternatives_differ, TEXT_VERSION, _defects(one.defects), json.dumps(extras),
+    )  # fmt: skip
+
+
+def _blocks(text: ParsedText) -> str:
+    return json.dumps([[block.start, block.end, block.kind] for block in text.blocks], separators=(",", ":"))
+
+
+def _regions(text: ParsedText) -> str:
+    return json.dumps([[region.start, region.end, region.kind, region.said_by] for region in text.regions])
+
+
+def _defects(defects: Sequence[Defect]) -> str:
+    return json.dumps([{"code": one.code, "part": one.part, "explanation": one.explanation} for one in defects])
