@@ -1,8 +1,9 @@
-"""Keep, by mailbox, in how many searchable messages each word occurs.
+"""Keep right, by mailbox, in how many searchable messages each word occurs.
 
-New messages are counted in bulk (`mailsearch.termcounts`), which is many times cheaper than one by one; the mailbox
-remembers how far. What changes afterwards is corrected by triggers: quarantined mail and mail deleted at its source
-is in no scope, so it is not counted, and words whose last message went leave no row behind.
+New messages are counted in bulk (`mailsearch.ingest.counting`), which is many times cheaper than one by one; the
+mailbox remembers how far, and with each step of that mark the messages themselves are counted under the empty word.
+What changes afterwards is corrected by triggers: quarantined mail and mail deleted at its source is in no scope, so
+it is not counted, and words whose last message went leave no row behind.
 """
 
 from django.db import migrations
@@ -17,13 +18,12 @@ BEGIN
     FOR v_mailbox IN
         SELECT DISTINCT m.mailbox_id FROM public.mailsearch_message m WHERE m.id = ANY (p_messages) ORDER BY 1
     LOOP
-        PERFORM pg_advisory_xact_lock(hashtextextended('mailsearch term counts', v_mailbox));
+        PERFORM FROM public.mailsearch_mailbox b WHERE b.id = v_mailbox FOR NO KEY UPDATE;
     END LOOP;
     INSERT INTO public.mailsearch_termcount AS t (tenant_id, mailbox_id, lexeme, documents)
     SELECT m.tenant_id, m.mailbox_id, w.lexeme, p_by * count(*)
     FROM unnest(p_messages, p_words) AS d (message_id, words)
     JOIN public.mailsearch_message m ON m.id = d.message_id
-    -- The empty word occurs in every message: it counts messages.
     CROSS JOIN LATERAL (SELECT u.lexeme FROM unnest(d.words) AS u UNION ALL SELECT '') AS w
     GROUP BY 1, 2, 3 ORDER BY 2, 3
     ON CONFLICT (mailbox_id, lexeme) DO UPDATE SET documents = t.documents + excluded.documents;
@@ -34,35 +34,22 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION mail_search.count_words(bigint[], tsvector[], integer) FROM PUBLIC;
 
--- Counts what came into a mailbox of the session since the last time; returns how many messages that were.
-CREATE FUNCTION mail_search.count_new_words(p_mailbox bigint) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    v_from bigint;
-    v_until bigint;
-    v_taken bigint;
-    v_messages bigint[];
-    v_words tsvector[];
+-- How many messages are counted stands under the empty word.
+CREATE FUNCTION mail_search.messages_counted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('mailsearch term counts', p_mailbox));
-    SELECT counted_until INTO v_from FROM public.mailsearch_mailbox
-    WHERE id = p_mailbox AND tenant_id = nullif(current_setting('app.tenant', true), '')::bigint
-      AND id = ANY (nullif(current_setting('app.mailboxes', true), '')::bigint[]);
-    SELECT max(message_id), count(*) INTO v_until, v_taken FROM (
-        SELECT message_id FROM public.mailsearch_searchdocument
-        WHERE mailbox_id = p_mailbox AND message_id > v_from ORDER BY message_id LIMIT 20000) AS next;
-    IF v_until IS NULL THEN
-        RETURN 0;
+    IF NEW.counted_until < OLD.counted_until THEN
+        DELETE FROM public.mailsearch_termcount WHERE mailbox_id = NEW.id AND lexeme = '';
     END IF;
-    SELECT array_agg(d.message_id), array_agg(d.words) INTO v_messages, v_words
-    FROM public.mailsearch_searchdocument d JOIN public.mailsearch_message m ON m.id = d.message_id
-    WHERE d.mailbox_id = p_mailbox AND d.message_id > v_from AND d.message_id <= v_until
-      AND NOT d.quarantined AND m.deleted_at_source IS NULL;
-    PERFORM mail_search.count_words(v_messages, v_words, 1);
-    UPDATE public.mailsearch_mailbox SET counted_until = v_until WHERE id = p_mailbox;
-    RETURN v_taken;
+    INSERT INTO public.mailsearch_termcount AS t (tenant_id, mailbox_id, lexeme, documents)
+    SELECT NEW.tenant_id, NEW.id, '', count(*) FROM public.mailsearch_searchdocument d
+    WHERE d.mailbox_id = NEW.id AND NOT d.quarantined AND d.message_id <= NEW.counted_until
+      AND (NEW.counted_until < OLD.counted_until OR d.message_id > OLD.counted_until)
+    HAVING count(*) > 0
+    ON CONFLICT (mailbox_id, lexeme) DO UPDATE SET documents = t.documents + excluded.documents;
+    RETURN NULL;
 END $$;
-REVOKE EXECUTE ON FUNCTION mail_search.count_new_words(bigint) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION mail_search.messages_counted() FROM PUBLIC;
 
 CREATE FUNCTION mail_search.words_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -94,17 +81,21 @@ CREATE TRIGGER count_moved AFTER UPDATE OF deleted_at_source ON mailsearch_messa
 FOR EACH ROW WHEN ((OLD.deleted_at_source IS NULL) IS DISTINCT FROM (NEW.deleted_at_source IS NULL))
 EXECUTE FUNCTION mail_search.words_moved();
 
+CREATE TRIGGER count_messages AFTER UPDATE OF counted_until ON mailsearch_mailbox
+FOR EACH ROW WHEN (OLD.counted_until <> NEW.counted_until) EXECUTE FUNCTION mail_search.messages_counted();
+
 CREATE INDEX search_document_by_mailbox ON mailsearch_searchdocument (mailbox_id, message_id);
 """
 UNDO = """
 DROP INDEX search_document_by_mailbox;
+DROP TRIGGER count_messages ON mailsearch_mailbox;
 DROP TRIGGER count_moved ON mailsearch_message;
 DROP TRIGGER count_removed ON mailsearch_searchdocument;
 DROP TRIGGER count_changed_old ON mailsearch_searchdocument;
 DROP TRIGGER count_changed_new ON mailsearch_searchdocument;
 DROP FUNCTION mail_search.words_changed();
 DROP FUNCTION mail_search.words_moved();
-DROP FUNCTION mail_search.count_new_words(bigint);
+DROP FUNCTION mail_search.messages_counted();
 DROP FUNCTION mail_search.count_words(bigint[], tsvector[], integer);
 """
 

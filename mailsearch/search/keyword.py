@@ -105,7 +105,9 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
         terms=tuple(terms),
         excluded=tuple(one.tsquery for one in unwanted if one is not None),
         is_question=parsed.is_question,
-        lexemes={one: term.weight for term in terms for slot in term.expression.slots for one in slot},
+        lexemes={
+            one: term.weight for term in terms for slot in term.expression.slots for one in slot if one not in stops
+        },
     )
 
 

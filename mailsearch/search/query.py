@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"'))
+# What stands around words in a sentence.
+_AROUND = " ?!.,;:()[]{}<>…'¿¡？！。、，"
 _QUESTION_MARKS = ("?", "？", "؟", ";?")
 # First words that begin a question or a request in the languages that mail here is mostly written in.
 _ASKING_WORDS = """
@@ -179,7 +181,8 @@ class _Reader:
         elif match["word"] in ("OR", "|"):
             self.joining = bool(self.terms)
         elif match["word"] != "AND":
-            self._want(Wanted((match["word"] or match[0].lstrip("-+")).replace('"', " ").strip()), excluded)
+            word = (match["word"] or match[0].lstrip("-+")).replace('"', " ")
+            self._want(Wanted(word.strip(_AROUND)), excluded)
 
     def _want(self, wanted: Wanted, excluded: bool) -> None:
         if not any(character.isalnum() for character in wanted.text):

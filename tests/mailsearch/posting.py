@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import connection
 
-from mailsearch import ids, termcounts
+from mailsearch import ids
+from mailsearch.ingest import counting
 from mailsearch.ingest.lexemes import Field, Stems, index_line, tokens
 from mailsearch.ingest.store import ask_stems
 from mailsearch.models import (
@@ -22,7 +23,6 @@ from mailsearch.models import (
     Passage,
     PassageVector,
     RawMessage,
-    SearchDocument,
     Tenant,
     Thread,
 )
@@ -87,8 +87,8 @@ class Office:
         box = self.mailbox(mailbox)
         with bound(self.binding()):
             posted = [_store(self.tenant, box, folders[letter.folder], letter) for letter in letters]
-            if count:
-                termcounts.count_new(box.pk)
+        if count:
+            counting.count_new(box)
         return posted
 
     def scope(
@@ -178,7 +178,7 @@ def _index(message: Message, common: dict[str, object], fields: Sequence[Field],
     line = index_line(found, Stems(ask_stems).of(name, found.words))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {SearchDocument._meta.db_table} (tenant_id, mailbox_id, quarantined, message_id, words, length)"
+            "INSERT INTO mailsearch_searchdocument (tenant_id, mailbox_id, quarantined, message_id, words, length)"
             " VALUES (%s, %s, %s, %s, %s::tsvector, %s)",
             [message.tenant_id, message.mailbox_id, message.quarantined, message.pk, line.vector, line.length],
         )
