@@ -1,12 +1,15 @@
 """The lines by which mail programs say "what follows was written by somebody else", in the languages they speak."""
 
 import re
+import tomllib
+from importlib import resources
 
+_PHRASES = tomllib.loads(resources.files(__package__).joinpath("phrases.toml").read_text("utf-8"))
 # "On … Ann wrote:" in many languages: the verb, and the colon that ends the line.
 _VERBS = (
     # English, German, French, Spanish, Italian, Portuguese, Dutch, Romanian, Catalan
-    r"wrote|writes|said|schrieb(?: am| an)?|schreibt|geschrieben|a écrit|écrit|escribió|escribio|escribe|ha scritto|scrive"
-    r"|escreveu|escreve|schreef|heeft(?: het volgende)? geschreven|a scris|va escriure|ha escrit"
+    r"wrote|writes|said|schrieb(?: am| an)?|schreibt|geschrieben|a écrit|écrit|escribió|escribio|escribe|ha scritto"
+    r"|scrive|escreveu|escreve|schreef|heeft(?: het volgende)? geschreven|a scris|va escriure|ha escrit"
     # Polish, Czech, Slovak, Croatian, Slovene, Hungarian
     r"|napisał(?:\(a\)|a)?|napisal(?:\(a\)|a)?|pisze|napsal(?:\(a\)|a)?|píše|napísal(?:\(a\)|a)?"
     r"|je napisa[ol](?:/la|\(la\)|la)?|piše|ezt írta|írta"
@@ -15,11 +18,13 @@ _VERBS = (
     # Russian, Ukrainian, Bulgarian, Greek
     r"|написа[лв](?:\(а\)|а)?|пишет|пише|писа[лв](?:\(а\)|а)?|έγραψε(?: τα εξής)?"
     # Vietnamese, Indonesian, Chinese, Japanese, Korean, Hebrew, Arabic
-    r"|đã viết|menulis|写道|寫道|のメール|が書きました|さんは書きました|は書きました|님이 작성|작성|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
+    r"|đã viết|menulis|写道|寫道|のメール|が書きました|さんは書きました|は書きました"
+    r"|님이 작성|작성|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
 )
 _VERB = re.compile(rf"(?:(?<=\W)|^)(?:{_VERBS})(?=\W|$)", re.IGNORECASE)
 _BEGINNINGS = re.compile(
-    r"^(?:on|am|le|el|il|em|op|den|på|w dniu|dnia|dne|dňa|dana|în data de|în|στις|в|у|на|pada|vào|kl\.|ti|2\d{3}|\d{1,2}[./ ])\b",
+    r"^(?:on|am|le|el|il|em|op|den|på|w dniu|dnia|dne|dňa|dana|în data de|în|στις|в|у|на|pada|vào|kl\.|ti"
+    r"|2\d{3}|\d{1,2}[./ ])\b",
     re.IGNORECASE,
 )
 _COLON_AT_END = re.compile(r"[:：]\s*$")
@@ -28,46 +33,15 @@ _ADDRESS = re.compile(r"[\w.+%'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}")
 _IN_BRACKETS = re.compile(r"[<\[(](?:mailto:)?\s*[^<>\[\]()\s]*@[^<>\[\]()\s]*\s*[>\])]")
 _RULES = "-_=*~—–"
 _FORWARDED_BY = ("forwarded by ", "weitergeleitet von ")
-_FORWARD = frozenset(
-    "forwarded message|begin forwarded message|original forwarded message|forwarded mail"
-    "|weitergeleitete nachricht|anfang der weitergeleiteten nachricht|anfang der weitergeleiteten e-mail"
-    "|message transféré|message réexpédié|début du message transféré|début du message réexpédié|courriel transféré"
-    "|mensaje reenviado|inicio del mensaje reenviado|messaggio inoltrato|inizio messaggio inoltrato"
-    "|mensagem encaminhada|mensagem reencaminhada|início da mensagem encaminhada|início da mensagem reencaminhada"
-    "|doorgestuurd bericht|begin doorgestuurd bericht|wiadomość przekazana|wiadomość przekazana dalej"
-    "|przekazana wiadomość|początek przekazywanej wiadomości|treść przekazanej wiadomości|přeposlaná zpráva"
-    "|preposlaná správa|videresendt melding|videresendt besked|videresendt meddelelse|vidarebefordrat meddelande"
-    "|vidarebefordrat brev|välitetty viesti|edastatud kiri|továbbított üzenet|mesaj redirecționat|yönlendirilmiş ileti"
-    "|iletilen ileti|proslijeđena poruka|пересылаемое сообщение|пересланное сообщение|переслане повідомлення"
-    "|προωθημένο μήνυμα|转发的邮件|已转发邮件|轉寄的郵件|转发邮件信息|転送メッセージ|転送されたメッセージ|전달된 메시지"
-    "|הודעה שהועברה|رسالة معاد توجيهها".split("|")
-)
-_ORIGINAL = frozenset(
-    "original message|original email|original e-mail|original appointment|reply message|ursprüngliche nachricht"
-    "|originalnachricht|original-nachricht|original nachricht|ursprüngliche e-mail|ursprüngliche email|message d'origine"
-    "|message original|mensaje original|messaggio originale|mensagem original|oorspronkelijk bericht|origineel bericht"
-    "|wiadomość oryginalna|oryginalna wiadomość|původní zpráva|pôvodná správa|oprindelig meddelelse|opprinnelig melding"
-    "|ursprungligt meddelande|alkuperäinen viesti|algne kiri|eredeti üzenet|mesajul original|özgün ileti|orijinal mesaj"
-    "|izvorna poruka|исходное сообщение|оригинальное сообщение|вихідне повідомлення|αρχικό μήνυμα|原始邮件|原始郵件"
-    "|元のメッセージ|원본 메시지|הודעה מקורית|الرسالة الأصلية".split("|")
-)
-_FROM = frozenset(
-    "from|von|de|da|van|od|od kogo|från|fra|lähettäjä|saatja|feladó|de la|kimden|gönderen|odesílatel|odosielateľ"
-    "|expéditeur|mittente|remitente|remetente|afzender|от|від|από|发件人|寄件者|寄件人|差出人|送信者|보낸 사람|보낸사람|מאת"
-    "|من|pošiljatelj|dari|từ".split("|")
-)
-_OTHER = frozenset(
-    "date|sent|to|cc|subject|reply-to|datum|gesendet|an|betreff|kopie|envoyé|date d'envoi|à|objet|enviado|enviado el"
-    "|enviado em|fecha|para|asunto|data|inviato|a|oggetto|assunto|verzonden|aan|onderwerp|wysłano|do|temat|dw|odesláno"
-    "|komu|předmět|predmet|odoslané|sendt|til|emne|skickat|till|ämne|dato|lähetetty|päiväys|vastaanottaja|aihe|saadetud"
-    "|teema|elküldve|címzett|tárgy|dátum|trimis|către|subiect|kime|konu|gönderildi|tarih|poslano|za|prima|дата|отправлено"
-    "|кому|копия|тема|дата отправки|надіслано|копія|ημερομηνία|προς|θέμα|发送时间|日期|收件人|抄送|主题|寄件日期|傳送日期"
-    "|收件者|副本|主旨|日付|送信日時|宛先|件名|보낸 날짜|받는 사람|참조|제목|날짜|תאריך|נשלח|אל|נושא|التاريخ|إلى|الموضوع"
-    "|tanggal|kepada|subjek|perihal|ngày|đến|tới|chủ đề".split("|")
-)
+_FORWARD = frozenset(_PHRASES["forward"])
+_ORIGINAL = frozenset(_PHRASES["original"])
+_FROM = frozenset(_PHRASES["from"])
+_OTHER = frozenset(_PHRASES["headers"])
+_CLOSINGS = frozenset(_PHRASES["closings"])
 _LABEL = re.compile(r"[:：]")
 _DATEISH = re.compile(
-    r"[0-9]|^(?:at|um|à|alle|a|las|om|kl\.?|o|godz\.?|v|в|um|uhr|am|pm|a\.m\.|p\.m\.|on|den|the|gmt|utc|cet|cest|h|ore|ora|kello|,|-|–)$",
+    r"[0-9]|^(?:at|um|à|alle|a|las|om|kl\.?|o|godz\.?|v|в|uhr|am|pm|a\.m\.|p\.m\.|on|den|the|gmt|utc|cet|cest|h|ore"
+    r"|ora|kello|,|-|–)$",
     re.IGNORECASE,
 )
 
@@ -90,7 +64,7 @@ def speaker(line: str) -> str | None:
 
 def is_certain(line: str) -> bool:
     """Whether an attribution line also names a date or an address, so that no prose looks like it."""
-    return bool(re.search(r"[0-9]{1,4}", line)) or bool(_ADDRESS.search(line))
+    return re.search(r"[0-9]", line) is not None or _ADDRESS.search(line) is not None
 
 
 def is_forward(line: str) -> bool:
@@ -169,9 +143,14 @@ def _trailing_name(value: str) -> str:
         return quoted[1]
     name: list[str] = []
     for word in reversed(value.split()):
-        if _DATEISH.search(word) and "@" not in word or (name and word.endswith((",", ")", ";"))):
+        if (_DATEISH.search(word) and "@" not in word) or (name and word.endswith((",", ")", ";"))):
             break
         name.append(word)
         if len(name) > 6:
             break
     return " ".join(reversed(name))
+
+
+def is_closing(line: str) -> bool:
+    """Whether *line* only takes leave ("Best regards,")."""
+    return line.strip(" ,.!*_-").casefold() in _CLOSINGS

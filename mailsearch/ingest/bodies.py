@@ -20,7 +20,8 @@ _HTML_START = re.compile(r"^\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _ENRICHED = re.compile(r"</?[A-Za-z][A-Za-z0-9-]{0,60}>")
 _ENRICHED_PARAMETER = re.compile(r"(?is)<param>.{0,500}?</param>")
 _STUB = re.compile(
-    r"(?i)html|view (?:this|it|the) .{0,40}(?:browser|online)|web ?browser|im browser|navegador|navigateur|does not support|cannot be displayed"
+    r"(?i)html|view (?:this|it|the) .{0,40}(?:browser|online)|web ?browser|im browser|navegador|navigateur"
+    r"|does not support|cannot be displayed"
 )
 _REPORT_FIELD = re.compile(r"(?m)^([A-Za-z-]{2,40})[ \t]*:[ \t]*([^\r\n]{0,500})")
 _CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
@@ -194,7 +195,9 @@ class _Reader:
         _note_charset(entity.path, declared, decoded, found)
         text = decoded.text
         if len(text) > MOST_TEXT:
-            found.defects.append(Defect("text-truncated", entity.path, f"Only {MOST_TEXT} characters of text are kept."))
+            found.defects.append(
+                Defect("text-truncated", entity.path, f"Only {MOST_TEXT} characters of text are kept.")
+            )
         if kind == "message/delivery-status":
             found.facts |= _bounce(text)
         if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):

@@ -59,7 +59,18 @@ _ALIASES = {
 
 _ESCAPES = {b"\x1b$": "iso2022_jp", b"\x1b(": "iso2022_jp", b"\x1b&": "iso2022_jp"}
 _LATIN_1 = ("iso8859-1", "ascii")
-_NOT_LATIN = ("iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "cp1251", "cp1253", "cp1255", "cp1256", "cp855", "cp866")
+_NOT_LATIN = (
+    "iso8859-5",
+    "iso8859-6",
+    "iso8859-7",
+    "iso8859-8",
+    "cp1251",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+    "cp855",
+    "cp866",
+)
 _HIGH_CONTROL = re.compile(rb"[\x80-\x9f]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
 _DETECT_BYTES = 4_000
@@ -109,7 +120,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
 
 
 def clean(text: str) -> str:
-    """*text* with line ends as `\\n` and without what can't be stored: NUL and controls go, surrogates become U+FFFD."""
+    """*text* with `\\n` as line ends and without what can't be stored: controls go, surrogates become U+FFFD."""
     if "\r" in text or not text.isascii() or "\x0b" in text or "\x0c" in text:
         text = _LINE_ENDS.sub("\n", text)
     return _UNSTORABLE.sub(lambda match: "\ufffd" if match[0] >= "\ud800" else "", text)

@@ -1,7 +1,7 @@
 """The MIME tree of a message as slices of its bytes (RFC 2045, RFC 2046).
 
-Written for mail as it is: line ends of all kinds, boundaries that never close, header blocks without an end, and nesting
-that would exhaust a recursive parser. Time is linear in the size for each level, and no level is entered by recursion.
+Written for mail as it is: line ends of all kinds, boundaries that never close, header blocks without an end, and
+nesting that would exhaust a recursive parser. Each level takes time linear in its size; none is entered by recursion.
 """
 
 import re
@@ -149,14 +149,21 @@ def _message(raw: bytes, entity: Entity) -> list[Entity]:
 
 
 def _delimited(raw: bytes, entity: Entity) -> list[tuple[int, int]]:
-    boundary = entity.parameters.get("boundary", "").rstrip()
+    """Where the parts of a multipart start and end."""
+    boundary = entity.parameters.get("boundary", "").rstrip() or _guess_boundary(raw, entity)
+    spans, closed = _between(raw, entity, boundary) if boundary else ([], True)
+    if not closed:
+        entity.problems.append(("missing-closing-boundary", "The closing boundary is missing; the last part was kept."))
+    elif not spans:
+        said = "boundary never occurs" if boundary else "multipart names no boundary"
+        entity.problems.append(("missing-boundary", f"The {said}; it was read as one text."))
+        entity.content_type = "text/plain"
+    return spans
+
+
+def _between(raw: bytes, entity: Entity, boundary: str) -> tuple[list[tuple[int, int]], bool]:
+    """The stretches between lines of *boundary*, and whether the last of these lines closes."""
     spans: list[tuple[int, int]] = []
-    if not boundary:
-        boundary = _guess_boundary(raw, entity)
-        if not boundary:
-            entity.problems.append(("missing-boundary", "A multipart names no boundary; it was read as one text."))
-            entity.content_type = "text/plain"
-            return []
     marker = b"--" + boundary.encode("utf-8", "surrogateescape")[:300]
     opened = -1
     for match in re.compile(re.escape(marker) + rb"(--)?[ \t]*(?=[\r\n]|\Z)").finditer(raw, entity.start, entity.end):
@@ -165,15 +172,11 @@ def _delimited(raw: bytes, entity: Entity) -> list[tuple[int, int]]:
         if opened >= 0:
             spans.append((opened, max(_before_break(raw, match.start()), opened)))
         if match[1]:
-            return spans
+            return spans, True
         opened = _after_line(raw, match.end(), entity.end)
-    if opened >= 0:
-        spans.append((opened, entity.end))
-        entity.problems.append(("missing-closing-boundary", "The closing boundary is missing; the last part was kept."))
-    elif not spans:
-        entity.problems.append(("missing-boundary", "The boundary never occurs; the multipart was read as one text."))
-        entity.content_type = "text/plain"
-    return spans
+    if opened < 0:
+        return spans, True
+    return [*spans, (opened, entity.end)], False
 
 
 def _guess_boundary(raw: bytes, entity: Entity) -> str:

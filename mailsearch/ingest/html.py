@@ -16,16 +16,24 @@ from mailsearch.ingest.parsed import ParsedText
 from mailsearch.ingest.styles import Look
 
 _DROPPED = frozenset(
-    "script style link meta base object embed applet svg math canvas audio video iframe frame map".split()
+    re.findall(r"\w+", "script style link meta base object embed applet svg math canvas audio video iframe frame map")
 )
-_UNSEEN = frozenset("title template datalist noframes noembed head".split())
+_UNSEEN = frozenset(("title", "template", "datalist", "noframes", "noembed"))
 _BLOCKS = frozenset(
-    "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form"
-    " h1 h2 h3 h4 h5 h6 header hr li main menu nav ol p pre section summary table tbody thead tfoot caption tr td th ul"
-    " legend option select optgroup listing plaintext xmp html".split()
+    re.findall(
+        r"\w+",
+        "address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer"
+        " form h1 h2 h3 h4 h5 h6 head header hr html legend li listing main menu nav ol optgroup option p plaintext pre"
+        " section select summary table tbody tfoot thead caption tr td th ul xmp",
+    )
 )
-_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_CODE = frozenset(("pre", "listing", "plaintext", "xmp"))
+# What an element makes of the text in it; elsewhere it is what it is around.
+_KINDS: dict[str, BlockKind] = {
+    **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), "heading"),
+    **dict.fromkeys(("li", "dt", "dd", "option"), "item"),
+    **dict.fromkeys(("pre", "listing", "plaintext", "xmp"), "code"),
+    **dict.fromkeys(("table", "td", "th"), "paragraph"),
+}
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
 _FORMAT = re.compile("[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]")
 _TAG = re.compile(r"<[^<>]*>")
@@ -154,20 +162,11 @@ def _enter(
         output.rows.append([])
     elif tag in ("td", "th"):
         output.sinks.append([])
-    kind = state.kind
-    if tag in _HEADINGS:
-        kind = "heading"
-    elif tag in ("li", "dt", "dd", "option"):
-        kind = "item"
-    elif tag in _CODE:
-        kind = "code"
-    elif tag in ("table", "td", "th"):
-        kind = "paragraph"
     quotes = state.quotes
     if tag == "blockquote" and _quotes(attributes):
         output.quotes += 1
         quotes = (*quotes, output.quotes)
-    return _State(look, kind, quotes)
+    return _State(look, _KINDS.get(tag, state.kind), quotes)
 
 
 def _leave(tag: str, state: _State, output: _Output) -> None:
@@ -185,24 +184,28 @@ def _leave(tag: str, state: _State, output: _Output) -> None:
 
 
 def _look(tag: str, attributes: dict[str, str | None], look: Look, ruled: dict[str, tuple[str, bool]]) -> Look:
-    if tag in _UNSEEN and tag != "head":
+    if tag in _UNSEEN:
         return styles.look(look, {"display": "none"})
     if not attributes and not ruled and tag != "dialog":
         return look
-    style: dict[str, str] = {}
-    if tag == "a" and attributes.get("href"):
-        style["color"] = "#0000ee"
-    for name, key in (("bgcolor", "background-color"), ("background", "background-image")):
-        if attributes.get(name):
-            style[key] = f"url({attributes[name]})" if name == "background" else str(attributes[name]).lower()
-    if tag == "font" and attributes.get("color"):
-        style["color"] = str(attributes["color"]).lower()
-    if tag == "body" and attributes.get("text"):
-        style["color"] = str(attributes["text"]).lower()
+    style = _presented(tag, attributes)
     style |= styles.cascade(ruled, styles.declarations(attributes.get("style") or ""))
     if "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
         style.setdefault("display", "none")
     return styles.look(look, style) if style else look
+
+
+def _presented(tag: str, attributes: dict[str, str | None]) -> dict[str, str]:
+    """What the old presentational attributes say, as style."""
+    style: dict[str, str] = {}
+    if tag == "a" and attributes.get("href"):
+        style["color"] = "#0000ee"
+    if attributes.get("bgcolor"):
+        style["background-color"] = str(attributes["bgcolor"]).lower()
+    if attributes.get("background"):
+        style["background-image"] = "url(image)"
+    colour = attributes.get("color" if tag == "font" else "text") if tag in ("font", "body") else None
+    return style | {"color": colour.lower()} if colour else style
 
 
 def _quotes(attributes: dict[str, str | None]) -> bool:

@@ -12,8 +12,8 @@ from mailsearch.ingest import charset
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 
-# Lines are folded at 75 bytes (RFC 5545 §3.1). Where a program folded earlier, at a hyphen inside a word, it broke lines
-# as for reading, and the hyphen is its own.
+# Lines are folded at 75 bytes (RFC 5545 §3.1). Where a program folded earlier, at a hyphen inside a word, it broke
+# lines as for reading, and the hyphen is its own.
 _HYPHENATED = re.compile(r"(?m)^(.*[^\W\d_]-)\n[ \t](?=[^\W\d_])")
 _FOLD_AT = 72
 _MOST_EVENTS = 2_000
@@ -115,9 +115,10 @@ def _moment(component: Any, key: str) -> date | datetime | None:
     if key == "DTEND" and (start := _moment(component, "DTSTART")) is not None:
         for value in _values(component, "DURATION"):
             try:
-                return start + value.dt
+                ended: date = start + value.dt
             except (TypeError, OverflowError, AttributeError):
                 return None
+            return ended
     return None
 
 

@@ -20,8 +20,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import BinaryIO
 
-from mailsearch.hits import Authentication
-from mailsearch.ingest import mime, minimal
+from mailsearch.ingest import attachments, mime, minimal
 from mailsearch.ingest.parsed import Defect, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30
@@ -39,7 +38,7 @@ _ALLOWED = {
 }
 
 
-class _ChildGone(Exception):
+class _ChildGoneError(Exception):
     """The child ended; `reason` is `timed_out` or `crashed`."""
 
     def __init__(self, reason: str) -> None:
@@ -123,7 +122,7 @@ class Worker:
                 if attachment < 0:
                     deadline = max(deadline, time.monotonic()) + self._attachment_seconds
                 attachment = int(str(value))
-        except _ChildGone as gone:
+        except _ChildGoneError as gone:
             self.close()
             if attachment < 0:
                 return minimal.message(raw, gone.reason)
@@ -134,7 +133,10 @@ class Worker:
         if self._served >= _MESSAGES_A_CHILD or (self._child is not None and self._child.poll() is not None):
             self.close()
         if self._child is None:
-            code = f"import sys; sys.path[:] = {sys.path!r}; from mailsearch.ingest import limits; limits.serve({self._memory})"
+            code = (
+                f"import sys; sys.path[:] = {sys.path!r}\n"
+                f"from mailsearch.ingest import limits\nlimits.serve({self._memory})"
+            )
             # -I and the empty environment: nothing of the caller's settings or secrets reaches the child.
             self._child = subprocess.Popen(  # noqa: S603
                 [sys.executable, "-I", "-c", code],
@@ -160,12 +162,12 @@ class Worker:
             except BlockingIOError:
                 continue
             except OSError as error:
-                raise _ChildGone("crashed") from error
+                raise _ChildGoneError("crashed") from error
 
     def _receive(self, child: subprocess.Popen[bytes], deadline: float) -> tuple[str, object]:
         (length,) = _LENGTH.unpack(self._read(child, _LENGTH.size, deadline))
         if length > self._memory:
-            raise _ChildGone("crashed")
+            raise _ChildGoneError("crashed")
         return _loads(self._read(child, length, deadline))
 
     def _read(self, child: subprocess.Popen[bytes], count: int, deadline: float) -> bytes:
@@ -178,7 +180,7 @@ class Worker:
             except BlockingIOError:
                 continue
             if not piece:
-                raise _ChildGone("crashed")
+                raise _ChildGoneError("crashed")
             pieces.append(piece)
             count -= len(piece)
         return b"".join(pieces)
@@ -193,7 +195,7 @@ def _wait(descriptor: int, deadline: float, *, writing: bool) -> None:
     left = deadline - time.monotonic()
     ready = select.select([] if writing else [descriptor], [descriptor] if writing else [], [], max(left, 0))
     if not any(ready):
-        raise _ChildGone("timed_out")
+        raise _ChildGoneError("timed_out")
 
 
 class _Unpickler(pickle.Unpickler):
@@ -206,9 +208,9 @@ class _Unpickler(pickle.Unpickler):
 def _loads(data: bytes) -> tuple[str, object]:
     try:
         kind, value = _Unpickler(io.BytesIO(data)).load()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         # A child that hostile bytes took over may send anything; every way in which that fails is the same to us.
-        raise _ChildGone("crashed") from error
+        raise _ChildGoneError("crashed") from error
     return str(kind), value
 
 
@@ -239,13 +241,13 @@ def _parse(
         if count in unreadable:
             return unreadable[count], ParsedText("")
         _write(results, ("attachment", count))
-        return mime.attachments.read_text(content, content_type, filename)
+        return attachments.read_text(content, content_type, filename)
 
     try:
         if read_attachments:
             return mime.parse_with(raw, read_text, trusted)
         return mime.parse(raw, trusted_authserv_id=trusted, read_attachments=False)
-    except (Exception, MemoryError) as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
         # The last fence of the parser: a mistake of ours must cost one message its text, never the import.
         explanation = f"The parser failed: {type(error).__name__}."
         return replace(minimal.message(raw, "crashed"), defects=(Defect("crashed", "", explanation),))
@@ -261,4 +263,3 @@ def _write(results: BinaryIO, value: tuple[str, object]) -> None:
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     results.write(_LENGTH.pack(len(data)) + data)
     results.flush()
-

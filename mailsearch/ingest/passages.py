@@ -15,8 +15,8 @@ _BLANK = re.compile(r"\s+")
 def split(part: PartText) -> tuple[tuple[int, int], ...]:
     """Spans of about LENGTH characters that cover *part*'s text, each OVERLAP characters into the one before.
 
-    A span ends where a block ends if one does in its last two thirds, else after a sentence, else at a blank, else hard.
-    Time is linear in the text.
+    A span ends where a block ends if one does in its last two thirds, else after a sentence, else at a blank, else
+    hard. Time is linear in the text.
     """
     text = part.text
     stop = len(text.rstrip())

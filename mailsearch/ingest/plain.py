@@ -66,7 +66,8 @@ def mark_blocks(text: str) -> tuple[Block, ...]:
             fenced = not fenced
             line_kind = "code"
         blank = not content.strip()
-        if start >= 0 and (blank and not fenced or prefix != quote or _parts(kind, line_kind, content)):
+        ends = (blank and not fenced) or prefix != quote or _parts(kind, line_kind, content)
+        if start >= 0 and ends:
             found.append(Block(start, end, kind))
             start = -1
         if not blank:

@@ -17,23 +17,10 @@ _RULE = re.compile(r"^\s*[-_=*]{5,}\s*$")
 _SENT_FROM = re.compile(
     r"^\W*(?:sent (?:from|via|with) (?:my |the )?\S|get outlook for|von meinem .{1,40} gesendet|gesendet (?:von|mit) "
     r"|diese nachricht wurde von .{1,40} gesendet|envoyé (?:de|depuis|avec) |enviado (?:desde|de|do|con|a partir) "
-    r"|inviato (?:da|dal|con) |verzonden (?:vanaf|met|vanuit) |wysłane? z |odesláno z |odoslané z |sendt fra |skickat från "
-    r"|lähetetty |küldve |trimis de pe |gönderildi |отправлено (?:с|из) |надіслано з |发自我的|從我的 .{1,20}傳送|iPhoneから送信)",
+    r"|inviato (?:da|dal|con) |verzonden (?:vanaf|met|vanuit) |wysłane? z |odesláno z |odoslané z |sendt fra "
+    r"|skickat från |lähetetty |küldve |trimis de pe |gönderildi |отправлено (?:с|из) |надіслано з |发自我的"
+    r"|從我的 .{1,20}傳送|iPhoneから送信)",
     re.IGNORECASE,
-)
-_CLOSING = frozenset(
-    "regards|best regards|kind regards|warm regards|warmest regards|kindest regards|many regards|with best regards"
-    "|with kind regards|best wishes|kind wishes|with best wishes|many thanks|thanks|thanks a lot|thanks again|thank you"
-    "|cheers|yours|yours sincerely|yours truly|yours faithfully|sincerely|sincerely yours|best|all the best"
-    "|mit freundlichen grüßen|mit freundlichen gruessen|mit freundlichen grüssen|mit besten grüßen|mit herzlichen grüßen"
-    "|mit freundlichem gruß|viele grüße|liebe grüße|beste grüße|herzliche grüße|freundliche grüße|freundliche grüsse"
-    "|viele gruesse|gruß|grüße|mfg|lg|vg|cordialement|bien à vous|bien cordialement|salutations|saludos|un saludo"
-    "|saludos cordiales|un cordial saludo|atentamente|un abrazo|cordiali saluti|distinti saluti|saluti|un saluto"
-    "|atenciosamente|cumprimentos|com os melhores cumprimentos|abraços|met vriendelijke groet|met vriendelijke groeten"
-    "|vriendelijke groet|vriendelijke groeten|groet|groeten|groetjes|pozdrawiam|z poważaniem|s pozdravem|s pozdravom"
-    "|med vänlig hälsning|med vänliga hälsningar|vänliga hälsningar|med venlig hilsen|med vennlig hilsen|mvh|hilsen"
-    "|venlig hilsen|vennlig hilsen|hälsningar|terveisin|ystävällisin terveisin|üdvözlettel|cu stimă|saygılarımla"
-    "|с уважением|з повагою|με εκτίμηση|敬具|此致敬礼|よろしくお願いします".split("|")
 )
 _CONTACTS_LINES = 6
 _COLONS = (":", "：")
@@ -166,25 +153,21 @@ def _headers_after(lines: list[_Line], index: int) -> tuple[str, int]:
 
 def _header_block(lines: list[_Line], index: int, *, after_divider: bool = False) -> tuple[str, int]:
     """Sender and number of lines of the block of headers at *index*; ("", 0) if none stands there."""
-    said_by, others, count = None, 0, 0
+    said_by: str | None = None
+    others = count = 0
     depth = lines[index].depth if index < len(lines) else 0
     for line in lines[index : index + 12]:
         if line.depth != depth or not line.content:
             break
-        found = attribution.from_line(line.content)
-        if found is not None and said_by is None:
-            said_by = found
-        elif attribution.is_header_line(line.content):
-            others += 1
-        elif not count or (count and not others) or not line.content:
+        found = attribution.from_line(line.content) if said_by is None else None
+        is_other = found is None and attribution.is_header_line(line.content)
+        if found is None and not is_other and not (others and _continues(line)):
             break
-        elif _continues(line):
-            pass
-        else:
-            break
+        said_by = found if found is not None else said_by
+        others += is_other
         count += 1
         if said_by is None and not after_divider:
-            return "", 0
+            break
     if said_by is None or others < (1 if after_divider else 2):
         return "", 0
     return said_by, count
@@ -245,9 +228,11 @@ def _signature_start(lines: list[_Line], start: int, end: int) -> int:
         content = lines[number].content
         if not content:
             continue
-        if content == "--" or (content[:5] == "_____" and number > start and _is_list_footer(lines, number, end)):
-            begin, said = number, 0
-        elif said < _CONTACTS_LINES and _closes(lines, number, begin):
+        if (
+            content == "--"
+            or (content[:5] == "_____" and number > start and _is_list_footer(lines, number, end))
+            or (said < _CONTACTS_LINES and _closes(lines, number, begin))
+        ):
             begin, said = number, 0
         else:
             said += 1
@@ -259,7 +244,7 @@ def _closes(lines: list[_Line], number: int, begin: int) -> bool:
     content = lines[number].content
     if len(content) > 120:
         return False
-    if content.strip(" ,.!*_-").casefold() in _CLOSING:
+    if attribution.is_closing(content):
         return _is_short(lines[number + 1 : begin], 4)
     return _SENT_FROM.match(content) is not None and _is_short(lines[number:begin], 3)
 

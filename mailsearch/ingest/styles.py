@@ -13,9 +13,12 @@ from mailsearch.ingest.colours import Colour
 Declarations = Mapping[str, tuple[str, bool]]
 
 _RELEVANT = frozenset(
-    "display visibility opacity font-size font color background background-color background-image position left right top"
-    " bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x overflow-y clip"
-    " clip-path transform filter content-visibility white-space border".split()
+    re.findall(
+        r"[\w-]+",
+        "display visibility opacity font-size font color background background-color background-image position left"
+        " right top bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x"
+        " overflow-y clip clip-path transform filter content-visibility",
+    )
 )
 _DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -110,23 +113,26 @@ def look(parent: Look, style: Mapping[str, str]) -> Look:
 
 def rules(tree: LexborHTMLParser, sheets: list[str]) -> dict[int, dict[str, tuple[str, bool]]]:
     """The declarations that *sheets* give to elements of *tree*, by the element's memory id."""
-    ranked: list[tuple[tuple[int, int, int], int, str, Declarations]] = []
-    for sheet in sheets:
-        for selectors, body in _rules(_COMMENT.sub("", sheet)):
-            stated = declarations(body)
-            if not stated:
-                continue
-            for selector in selectors.split(","):
-                ranked.append((_specificity(selector), len(ranked), selector.strip(), stated))
-    ranked.sort(key=lambda rule: rule[:2])
     found: dict[int, dict[str, tuple[str, bool]]] = {}
-    for _weight, _order, selector, stated in ranked[-_MOST_RULES:]:
+    for selector, stated in _ranked(sheets)[-_MOST_RULES:]:
         for identity in _matching(tree, selector):
             own = found.setdefault(identity, {})
             for name, (value, important) in stated.items():
                 if important or not own.get(name, ("", False))[1]:
                     own[name] = (value, important)
     return found
+
+
+def _ranked(sheets: list[str]) -> list[tuple[str, Declarations]]:
+    """Selectors with what they state, the stronger ones later."""
+    ranked: list[tuple[tuple[int, int, int], int, str, Declarations]] = []
+    for sheet in sheets:
+        for selectors, body in _rules(_COMMENT.sub("", sheet)):
+            stated = declarations(body)
+            for selector in selectors.split(",") if stated else ():
+                ranked.append((_specificity(selector), len(ranked), selector.strip(), stated))
+    ranked.sort(key=lambda rule: rule[:2])
+    return [(selector, stated) for _weight, _order, selector, stated in ranked]
 
 
 def _matching(tree: LexborHTMLParser, selector: str) -> list[int]:
@@ -143,25 +149,17 @@ def _rules(sheet: str) -> Iterator[tuple[str, str]]:
     sheet = sheet.replace("<!--", "").replace("-->", "")
     position = 0
     while (opened := sheet.find("{", position)) >= 0:
-        prelude = (
-            sheet[position:opened].rpartition(";")[2].strip()
-            if "@" in sheet[position:opened]
-            else sheet[position:opened]
-        )
-        prelude = prelude.strip().lstrip("}").strip()
-        if prelude.startswith("@") and not prelude.lower().startswith(("@font-face", "@page", "@keyframes", "@-")):
-            if _holds(prelude.lower()):
-                position = opened + 1
-                continue
+        # Before a rule may stand statements (@import) and the end of a block that was entered.
+        prelude = re.split(r"[;}]", sheet[position:opened])[-1].strip()
+        if not prelude.startswith("@"):
+            closed = sheet.find("}", opened)
+            closed = closed if closed >= 0 else len(sheet)
+            yield prelude, sheet[opened + 1 : closed]
+            position = closed + 1
+        elif _holds(prelude.lower()):
+            position = opened + 1
+        else:
             position = _block_end(sheet, opened)
-            continue
-        closed = sheet.find("}", opened)
-        closed = closed if closed >= 0 else len(sheet)
-        if prelude.startswith("@"):
-            position = _block_end(sheet, opened)
-            continue
-        yield prelude, sheet[opened + 1 : closed]
-        position = closed + 1
 
 
 def _holds(prelude: str) -> bool:

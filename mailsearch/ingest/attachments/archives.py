@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from mailsearch.ingest.attachments.packages import EncryptedError, Package, TooLargeError
-from mailsearch.ingest.bodies import join
 from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.bodies import join
 from mailsearch.ingest.headers import one_line, safe_filename
 from mailsearch.ingest.parsed import ParsedText
 

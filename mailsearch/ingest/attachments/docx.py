@@ -15,7 +15,9 @@ from mailsearch.ingest.parsed import ParsedText
 
 _DELETED = frozenset(("del", "moveFrom"))
 # A fallback repeats what the choice before it says; properties and field codes are no text.
-_SKIPPED = frozenset(("Fallback", "instrText", "delInstrText", "pPr", "sectPr", "tblPr", "trPr", "tcPr", "rPrChange", "rt"))
+_SKIPPED = frozenset(
+    ("Fallback", "instrText", "delInstrText", "pPr", "sectPr", "tblPr", "trPr", "tcPr", "rPrChange", "rt")
+)
 _OFF = frozenset(("0", "false", "off", "none"))
 
 

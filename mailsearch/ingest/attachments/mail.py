@@ -45,4 +45,3 @@ def _msg_body(message: oxmsg.Message) -> ParsedText:
     if text.text.strip():
         return text
     return html.visible_text(message.html_body or "")
-

@@ -48,7 +48,7 @@ class Package:
         return name in self._infos
 
     def read(self, name: str) -> bytes:
-        """One part. Raises TooLargeError, EncryptedError, KeyError where there is none, BadZipFile where it is broken."""
+        """One part. Raises TooLargeError, EncryptedError, KeyError (there is none) and BadZipFile (it is broken)."""
         info = self._infos[name]
         if info.flag_bits & 1:
             raise EncryptedError(name)
@@ -83,8 +83,8 @@ def parse_xml(content: bytes) -> etree._Element:
 
 def local(element: etree._Element) -> str:
     """The element's name without its namespace."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+    # Entities, which stay unresolved, have a function for a tag.
+    return str(element.tag).rpartition("}")[2]
 
 
 def attribute(element: etree._Element, name: str) -> str:

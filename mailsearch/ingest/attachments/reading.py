@@ -3,7 +3,20 @@
 from collections.abc import Callable
 
 from mailsearch.ingest import invitations
-from mailsearch.ingest.attachments import archives, contacts, docx, mail, odf, pdf, rtf, slides, sniff, spreadsheets, texts, tnef
+from mailsearch.ingest.attachments import (
+    archives,
+    contacts,
+    docx,
+    mail,
+    odf,
+    pdf,
+    rtf,
+    slides,
+    sniff,
+    spreadsheets,
+    texts,
+    tnef,
+)
 from mailsearch.ingest.attachments.packages import EncryptedError, TooLargeError
 from mailsearch.ingest.parsed import ParsedText
 

@@ -39,7 +39,10 @@ def read(content: bytes) -> tuple[str, ParsedText]:
 
 def _slides(package: Package) -> list[str]:
     """Slides in the order of the presentation; in the order of their numbers where it names none."""
-    targets = {attribute(one, "Id"): _target("ppt/presentation.xml", one) for one in _relations(package, "ppt/presentation.xml")}
+    targets = {
+        attribute(one, "Id"): _target("ppt/presentation.xml", one)
+        for one in _relations(package, "ppt/presentation.xml")
+    }
     root = package.tree("ppt/presentation.xml")
     listed: list[str] = []
     for one in root.iter() if root is not None else ():
@@ -59,7 +62,11 @@ def _relations(package: Package, part: str) -> list[etree._Element]:
 
 def _target(part: str, relation: etree._Element) -> str:
     target = attribute(relation, "Target")
-    return target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(posixpath.dirname(part), target))
+    return (
+        target.lstrip("/")
+        if target.startswith("/")
+        else posixpath.normpath(posixpath.join(posixpath.dirname(part), target))
+    )
 
 
 def _related(package: Package, slide: str) -> list[tuple[str, str]]:
@@ -88,14 +95,20 @@ def _texts(root: etree._Element) -> Iterator[tuple[str, bool]]:
         element = stack.pop()
         name = local(element)
         if name == "tr":
-            yield clean(" | ".join(" ".join(_paragraph(one) for one in cell.iter() if local(one) == "p") for cell in element)), True
+            yield (
+                clean(
+                    " | ".join(
+                        " ".join(_paragraph(one) for one in cell.iter() if local(one) == "p") for cell in element
+                    )
+                ),
+                True,
+            )
         elif name == "p":
             yield clean(_paragraph(element)), False
         elif name == "text" and element.text:
             yield clean(element.text), False
-        elif name != "Fallback" and not (name == "cNvPr" and attribute(element, "hidden") in ("1", "true")):
-            if not _is_hidden_shape(element):
-                stack += reversed(element)
+        elif name != "Fallback" and not _is_hidden_shape(element):
+            stack += reversed(element)
 
 
 def _is_hidden_shape(element: etree._Element) -> bool:

@@ -5,7 +5,7 @@ import re
 import zipfile
 from pathlib import PurePosixPath
 
-import olefile
+import olefile  # type: ignore[import-untyped]
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", "rtf"),
@@ -29,17 +29,22 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 _OLE = ((b"EncryptedPackage", "encrypted"), (b"__properties_version1.0", "msg"), (b"Workbook", "xls"), (b"Book", "xls"))
 _BY_EXTENSION = {
-    ".html": "html", ".htm": "html", ".xhtml": "html", ".csv": "csv", ".tsv": "csv", ".ics": "calendar", ".vcs": "calendar",
-    ".vcf": "contacts", ".eml": "mail", ".md": "text", ".txt": "text", ".log": "text", ".json": "text", ".xml": "text",
-    ".yaml": "text", ".yml": "text", ".rst": "text", ".patch": "text", ".diff": "text", ".ini": "text", ".conf": "text",
-    ".py": "text", ".sql": "text", ".sh": "text", ".tex": "text", ".c": "text", ".h": "text", ".js": "text", ".css": "text",
-}  # fmt: skip
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".ics", ".vcs"), "calendar"),
+    **dict.fromkeys((".txt", ".md", ".log", ".json", ".xml", ".yaml", ".yml", ".rst", ".patch", ".diff"), "text"),
+    **dict.fromkeys((".ini", ".conf", ".py", ".sql", ".sh", ".tex", ".c", ".h", ".js", ".css", ".asc"), "text"),
+    ".vcf": "contacts",
+    ".eml": "mail",
+}
 _BY_TYPE = {
-    "text/html": "html", "application/xhtml+xml": "html", "text/csv": "csv", "text/tab-separated-values": "csv",
-    "text/calendar": "calendar", "application/ics": "calendar", "text/vcard": "contacts", "text/x-vcard": "contacts",
-    "text/directory": "contacts", "message/rfc822": "mail", "application/json": "text", "application/xml": "text",
-    "text/rfc822-headers": "text", "application/x-patch": "text", "application/x-sh": "text", "application/sql": "text",
-}  # fmt: skip
+    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
+    **dict.fromkeys(("text/csv", "text/tab-separated-values"), "csv"),
+    **dict.fromkeys(("text/calendar", "application/ics"), "calendar"),
+    **dict.fromkeys(("text/vcard", "text/x-vcard", "text/directory"), "contacts"),
+    **dict.fromkeys(("application/json", "application/xml", "application/x-sh", "application/sql"), "text"),
+    "message/rfc822": "mail",
+}
 _HTML = re.compile(rb"^\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
 
 

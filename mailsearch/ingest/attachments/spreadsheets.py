@@ -7,10 +7,9 @@ import re
 from collections.abc import Sequence
 
 import python_calamine
-from lxml import etree
 from python_calamine import CalamineWorkbook, SheetVisibleEnum
 
-from mailsearch.ingest.attachments.packages import MOST_UNPACKED, Package, TooLargeError, attribute, local, parse_xml
+from mailsearch.ingest.attachments.packages import Package, TooLargeError, attribute, local, parse_xml
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
 from mailsearch.ingest.parsed import ParsedText
@@ -20,7 +19,9 @@ Cell = int | float | str | bool | datetime.time | datetime.date | datetime.datet
 _MOST_ROWS = 100_000
 _MOST_CELLS = 2_000_000
 _SHEET_DATA = re.compile(rb"<(?:\w+:)?sheetData[ >]")
-_ROW_HIDDEN = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br=\"(\d{1,7})\"[^>]*?\shidden=\"(?:1|true)\"|<(?:\w+:)?row\s[^>]*?\shidden=\"(?:1|true)\"[^>]*?\br=\"(\d{1,7})\"")
+_ROW_HIDDEN = re.compile(
+    rb"<(?:\w+:)?row\s[^>]*?\br=\"(\d{1,7})\"[^>]*?\shidden=\"(?:1|true)\"|<(?:\w+:)?row\s[^>]*?\shidden=\"(?:1|true)\"[^>]*?\br=\"(\d{1,7})\""
+)
 
 
 def read(content: bytes) -> tuple[str, ParsedText]:
@@ -135,4 +136,3 @@ def _hidden_in(sheet: bytes) -> tuple[frozenset[int], frozenset[int]]:
                 first, last = int(attribute(column, "min") or 1), int(attribute(column, "max") or 1)
                 columns.update(range(first - 1, min(last, 16_384)))
     return frozenset(rows), frozenset(columns)
-

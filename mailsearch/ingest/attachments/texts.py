@@ -1,7 +1,5 @@
 """Attachments that are text already: plain, tables of values, HTML."""
 
-import csv
-import io
 import re
 
 from mailsearch.ingest import charset, html, plain
@@ -40,4 +38,3 @@ def read_csv(content: bytes) -> tuple[str, ParsedText]:
 
 def _decode(content: bytes, declared: str = "") -> str:
     return charset.clean(charset.decode(content, declared).text).removeprefix("\ufeff")
-

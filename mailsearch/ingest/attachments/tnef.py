@@ -1,5 +1,6 @@
 """Outlook's winmail.dat (TNEF, MS-OXTNEF): the files and the text inside."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import tnefparse
@@ -58,28 +59,33 @@ def unpack_rtf(packed: bytes) -> bytes:
     window = bytearray(_PRELOADED.ljust(4096, b" "))
     write = len(_PRELOADED)
     unpacked = bytearray()
+    for is_reference, token in _tokens(packed):
+        piece = token
+        if is_reference:
+            pair = int.from_bytes(token, "big")
+            # A reference to the place that is written next ends the text.
+            if pair >> 4 == write % 4096:
+                break
+            piece = _copy(window, pair >> 4, (pair & 15) + 2, write)
+        for byte in piece:
+            window[write % 4096] = byte
+            write += 1
+        unpacked += piece
+    return bytes(unpacked)
+
+
+def _tokens(packed: bytes) -> Iterator[tuple[bool, bytes]]:
+    """Single bytes and two-byte references, eight after each byte of flags."""
     position = 16
     while position < len(packed):
         flags = packed[position]
         position += 1
         for bit in range(8):
-            if position >= len(packed):
-                return bytes(unpacked)
-            if not flags >> bit & 1:
-                piece = packed[position : position + 1]
-                position += 1
-            else:
-                pair = int.from_bytes(packed[position : position + 2], "big")
-                position += 2
-                offset, length = pair >> 4, (pair & 15) + 2
-                if offset == write % 4096:
-                    return bytes(unpacked)
-                piece = _copy(window, offset, length, write)
-            for byte in piece:
-                window[write % 4096] = byte
-                write += 1
-            unpacked += piece
-    return bytes(unpacked)
+            width = 2 if flags >> bit & 1 else 1
+            if position + width > len(packed):
+                return
+            yield width == 2, packed[position : position + width]
+            position += width
 
 
 def _copy(window: bytearray, offset: int, length: int, write: int) -> bytes:
@@ -94,6 +100,7 @@ def _copy(window: bytearray, offset: int, length: int, write: int) -> bytes:
 
 # The dictionary that the format starts with (MS-OXRTFCP §2.1.2.1).
 _PRELOADED = (
-    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans "
-    b"SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript "
+    b"\\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
+    b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
