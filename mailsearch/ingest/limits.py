@@ -216,6 +216,8 @@ def _loads(data: bytes) -> tuple[str, object]:
 
 def serve(memory: int) -> None:
     """The child: read requests from standard input, write results to standard output, until the parent closes it."""
+    # The language model unpacks itself into a temporary file when it is first used, which the limits below forbid.
+    language.detect("This is a text that is long enough to have a language.")
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
