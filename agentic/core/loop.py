@@ -9,7 +9,7 @@ from typing import Literal
 
 from agentic.core import prompts
 from agentic.core import verify as default_rules
-from agentic.core.answer import Draft, Verification
+from agentic.core.answer import Draft
 from agentic.core.budget import Budget, Clock, Limits
 from agentic.core.conversation import Conversation, prompt_sha256, prompt_text
 from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Phase, Replied, Verified
@@ -20,9 +20,9 @@ from agentic.core.outcome import Ending, decide
 from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCall, Usage
 from agentic.core.question import Question
 from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
-from agentic.core.rules import Rules, better, is_supported, without_leaks
 from agentic.core.searching import FIRST_CALL_ID, Search, Searches
-from agentic.core.toolcall import ANSWER, SEARCH
+from agentic.core.toolcall import ANSWER, SEARCH, cites
+from agentic.core.verdict import Rules, Ruling, ThreadReader, Threads, Verdict
 
 __all__ = ["Limits", "Loop", "Question"]
 
@@ -34,6 +34,7 @@ _FIRST_SEARCH_SHARE = 0.4
 # A model that ends at its deadline by itself may do so this much before the loop's own clock strikes.
 _CLOCK_TOLERANCE = 0.05
 _QUERY_CHARACTERS = 2_000
+_MISSING_CHARACTERS = 300
 
 
 class Loop:
@@ -48,6 +49,7 @@ class Loop:
         *,
         fallback: Model | None = None,
         verify: Rules = default_rules,
+        read_threads: ThreadReader | None = None,
         clock: Clock = time.monotonic,
         overhead_seconds: float = 0.25,
         random: Below = secrets.randbelow,
@@ -57,7 +59,8 @@ class Loop:
         self._fallback = fallback
         self._toolbox = toolbox
         self._limits = limits
-        self._rules = verify
+        self._verdict = Verdict(verify, question)
+        self._read_threads = read_threads
         self._clock = clock
         self._overhead = overhead_seconds
         self._flight = InFlight(clock)
@@ -77,8 +80,7 @@ class Loop:
         self._unusable = 0
         self._usage = Usage()
         self._first_evidence_ms: int | None = None
-        self._verification: Verification | None = None
-        self._declared = self._usable = self._over = False
+        self._usable = self._over = False
         self._fault = self._last_fault = self._limit = ""
 
     def cancel(self) -> None:
@@ -128,6 +130,8 @@ class Loop:
                 yield event
 
     async def _act(self, reading: Reading, forced: bool) -> AsyncGenerator[Event, None]:
+        if reading.prose and self._saw_first and self._verdict.is_absence(reading.prose):
+            reading = Reading(draft=Draft(insufficient=True, missing=reading.prose[:_MISSING_CHARACTERS]))
         if reading.fault:
             self._reject(reading)
         elif reading.draft is not None:
@@ -174,7 +178,7 @@ class Loop:
                 self._budget.charge()
             self._usage += fault.usage
             self._last_fault = fault.code
-            late = fault.code == "timeout" and self._clock() >= until - _CLOCK_TOLERANCE
+            late = fault.code in ("timeout", "hung") and self._clock() >= until - _CLOCK_TOLERANCE
             self._reading = None if late else Reading(fault=fault.code, detail=fault.detail, arrived=False)
             return Replied(phase, step, self._model.name, 0, fault.usage, fault.code, fault.detail, took_ms)
         self._budget.charge()
@@ -216,17 +220,16 @@ class Loop:
 
     async def _conclude(self, draft: Draft, forced: bool) -> AsyncGenerator[Event, None]:
         """Take a draft or a declaration, unless the model spoke before it could have read."""
+        self._unusable, self._usable = 0, True
         if not self._saw_first if draft.insufficient else self._blind and not forced:
-            self._unusable, self._usable = 0, True
             self._talk.add_note(prompts.load("reread"))
             if forced:
                 self._end(limit=self._why_forced())
             return
-        self._unusable, self._usable = 0, True
         async for event in self._check(draft, 1):
             yield event
-        if self._verification is not None and self._wants_repair(self._verification):
-            async for event in self._repair(draft, self._verification):
+        if self._wants_repair():
+            async for event in self._repair():
                 yield event
         self._over = True
 
@@ -235,43 +238,46 @@ class Loop:
         step = self._budget.steps
         yield Drafted(step, round_, draft)
         if draft.insufficient:
-            self._declared = not is_supported(self._verification)
+            self._verdict.declare()
             return
         began = self._clock()
-        task = self._flight.start(asyncio.to_thread(self._verified, draft))
-        if not await self._flight.wait_any([task], self._budget.deadline):
-            if not self._flight.stopped:
-                yield Cut("verify", step, "seconds", "verification had not ended")
-                self._limit = "seconds"
-            return
-        verification = task.result()
-        first = self._verification
-        self._verification = verification if first is None else better(first, verification)
-        yield Verified(step, round_, verification, round(1000 * (self._clock() - began)))
+        task = self._flight.start(self._rule(draft))
+        if await self._flight.wait_any([task], self._budget.deadline):
+            ruling = task.result()
+            self._verdict.take(ruling)
+            yield Verified(step, round_, ruling.verification, round(1000 * (self._clock() - began)))
+        elif not self._flight.stopped:
+            yield Cut("verify", step, "seconds", "verification had not ended")
+            self._limit = "seconds"
 
-    async def _repair(self, draft: Draft, verification: Verification) -> AsyncGenerator[Event, None]:
+    async def _rule(self, draft: Draft) -> Ruling:
+        sources, markers = self._ledger.sources, frozenset(self._searches.markers)
+        threads: Threads = {}
+        if self._read_threads is not None:
+            wanted = {message.head.thread_id for label, message in sources.items() if cites(draft, label)}
+            threads = await self._read_threads(wanted, self._budget.deadline)
+        return await asyncio.to_thread(self._verdict.rule, draft, sources, threads, markers)
+
+    async def _repair(self) -> AsyncGenerator[Event, None]:
         """Let the model try once more; it is told labels and reasons only."""
+        assert self._verdict.ruling is not None
         self._calls += 1
-        call = ToolCall(f"call_{self._calls}", ANSWER, {"sentences": [one.drafted for one in verification.sentences]})
+        drafted = [sentence.drafted for sentence in self._verdict.ruling.verification.sentences]
+        call = ToolCall(f"call_{self._calls}", ANSWER, {"sentences": drafted})
         self._talk.add_calls([call])
-        self._talk.add_result(call.call_id, "\n".join(self._rules.repair_hints(verification)))
+        self._talk.add_result(call.call_id, self._verdict.hints())
         async for event in self._ask("answer", True, "repair"):
             yield event
         if self._reading is not None and self._reading.draft is not None:
             async for event in self._check(self._reading.draft, 2):
                 yield event
 
-    def _verified(self, draft: Draft) -> Verification:
-        verification = self._rules.verify(draft, self._ledger.sources, policy=self._question.policy)
-        return without_leaks(verification, self._searches.markers)
-
-    def _wants_repair(self, verification: Verification) -> bool:
+    def _wants_repair(self) -> bool:
         """Whether a second draft may be worth its step: whenever nothing stands, and else only out of plenty."""
-        if self._budget.ended or self._flight.stopped:
+        ruling = self._verdict.ruling
+        if ruling is None or ruling.absent or self._budget.ended or self._flight.stopped:
             return False
-        if not is_supported(verification):
-            return True
-        return bool(verification.removed) and not self._budget.only_reserve
+        return not ruling.supported or bool(ruling.verification.removed and not self._budget.only_reserve)
 
     def _reject(self, reading: Reading) -> None:
         """A reply that can't be used: say why and ask again, or another model, or give up."""
@@ -348,16 +354,14 @@ class Loop:
         self._limit, self._fault, self._over = limit, fault, True
 
     def _finished(self) -> Finished:
-        verification = self._verification
-        supported = is_supported(verification)
-        covered = supported and verification is not None and self._covers(verification)
+        ruling = self._verdict.ruling
         outcome, reason = decide(
             Ending(
                 cancelled=self._flight.stopped,
-                drafted=verification is not None,
-                supported=supported,
-                covered=covered,
-                declared=self._declared,
+                drafted=ruling is not None,
+                supported=self._verdict.supported,
+                covered=ruling is not None and ruling.covered,
+                declared=self._verdict.declared,
                 found=bool(self._ledger.evidence),
                 usable=self._usable,
                 fault=self._fault,
@@ -368,7 +372,7 @@ class Loop:
         return Finished(
             outcome=outcome,
             reason=reason,
-            verification=verification,
+            verification=ruling.verification if ruling else None,
             steps=self._budget.steps,
             seconds=self._budget.seconds,
             model_calls=self._model_calls,
@@ -377,6 +381,3 @@ class Loop:
             first_evidence_ms=self._first_evidence_ms,
             model=self._model.name,
         )
-
-    def _covers(self, verification: Verification) -> bool:
-        return self._rules.question_covered(self._question.text, verification, self._ledger.sources)

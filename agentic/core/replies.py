@@ -42,6 +42,8 @@ class Reading:
     draft: Draft | None = None
     fault: str = ""
     detail: str = ""
+    # What was said where a reply holds no call and cites nothing.
+    prose: str = ""
     # False where the model gave a fault in place of a reply.
     arrived: bool = True
 
@@ -88,7 +90,7 @@ def _read_prose(text: str, finish_reason: str) -> Reading:
         return Reading(fault="cut" if finish_reason == "length" else "empty")
     if CITATION_MARKER.search(text):
         return Reading(draft=Draft(text=text))
-    return Reading(fault="no_call", detail="Reply by calling a tool.")
+    return Reading(fault="no_call", detail="Reply by calling a tool.", prose=text)
 
 
 def _read_searches(

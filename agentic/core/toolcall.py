@@ -104,6 +104,11 @@ def read_final(name: str, arguments: Mapping[str, object]) -> Draft | str:
     return Draft(insufficient=True, missing=_text(arguments.get("missing")))
 
 
+def cites(draft: Draft, label: str) -> bool:
+    """Whether *draft* names the message with *label* anywhere."""
+    return label in draft.text or any(label in one.citations or label in one.text for one in draft.sentences)
+
+
 def _sentence(value: object) -> DraftSentence | None:
     if isinstance(value, str):
         return DraftSentence(value) if value.strip() else None
