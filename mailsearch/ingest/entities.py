@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from mailsearch.ingest import headers
 
 DEEPEST = 100
-MOST_PARTS = 2_000
+MOST_PARTS = 5_000
 _BREAK = re.compile(rb"\r*\n|\r")
 # A carriage return before others and a line feed is part of one break: some gateways write CR CR LF.
 _BLANK_LINE = re.compile(rb"(?:\r*\n|\r(?!\r*\n))(?:\r*\n|\r)")
 _LOGICAL_LINE = re.compile(rb"[^\r\n]+(?:(?:\r*\n|\r)[ \t][^\r\n]*)*")
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:(.*)", re.DOTALL)
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
 _FIELD_OF_MAIL = re.compile(
     rb"(?i)(?:from|to|cc|subject|date|message-id|mime-version|content-[a-z-]+|received|reply-to|x-[\w-]+)[ \t]*:"
 )
-_FROM_LINE = re.compile(rb"(?:>?From [^\r\n]*(?:\r*\n|\r))+")
+_BEFORE_FIELDS = re.compile(rb"[\r\n]*(?:>?From [^\r\n]*[\r\n]+)*")
 _LARGEST_HEADER = 2_000_000
 
 
@@ -51,9 +52,7 @@ class Entity:
 
 def read(raw: bytes) -> Entity:
     """The tree of one whole message. Never raises."""
-    match = _FROM_LINE.match(raw)
-    start = match.end() if match else 0
-    start = start if _starts_fields(raw, start) else 0
+    start = _first_field(raw, 0, len(raw))
     root = _entity(raw, start, len(raw), "1", 0)
     pending = [root]
     count = 1
@@ -74,9 +73,13 @@ def is_message(entity: Entity) -> bool:
     return entity.content_type in ("message/rfc822", "message/global", "message/news")
 
 
-def _starts_fields(raw: bytes, position: int) -> bool:
-    line = _LOGICAL_LINE.match(raw, position)
-    return line is not None and _FIELD.match(line[0]) is not None
+def _first_field(raw: bytes, start: int, end: int) -> int:
+    """Where the headers of a message begin: empty lines and From_ lines before them are passed over."""
+    match = _BEFORE_FIELDS.match(raw, start, end)
+    if match is None or match.end() == start:
+        return start
+    line = _LOGICAL_LINE.match(raw, match.end(), end)
+    return match.end() if line is not None and _FIELD.match(line[0]) else start
 
 
 def _entity(raw: bytes, start: int, end: int, path: str, depth: int) -> Entity:
@@ -85,10 +88,18 @@ def _entity(raw: bytes, start: int, end: int, path: str, depth: int) -> Entity:
     value = entity.header("content-type")
     if value:
         kind, entity.parameters = headers.parameters(value)
-        entity.content_type = kind if re.fullmatch(r"[\w.+-]+/[\w.+-]+", kind) else "text/plain"
-        if entity.content_type != kind:
-            entity.content_type = {"text": "text/plain", "html": "text/html"}.get(kind, "text/plain")
+        entity.content_type = _kind(kind)
     return entity
+
+
+def _kind(stated: str) -> str:
+    """The media type; a broken one by its first half (RFC 2045 §5.2 makes the rest text/plain)."""
+    if _MEDIA_TYPE.fullmatch(stated):
+        return stated
+    first, _, second = stated.partition("/")
+    if first == "multipart":
+        return "multipart/mixed"
+    return "text/html" if "html" in (first, second.strip()) else "text/plain"
 
 
 def _read_fields(raw: bytes, start: int, end: int) -> tuple[list[tuple[str, bytes]], int, list[tuple[str, str]]]:
@@ -106,7 +117,7 @@ def _read_fields(raw: bytes, start: int, end: int) -> tuple[list[tuple[str, byte
             fields.append((match[1].decode("latin-1").lower(), match[2]))
         elif not line[0].strip():
             continue
-        elif fields and _FIELD_OF_MAIL.match(raw, _after_line(raw, line.end(), end)):
+        elif _FIELD_OF_MAIL.match(raw, _after_line(raw, line.end(), end)):
             problems.append(("malformed-header", "A line among the headers is none; it was passed over."))
         else:
             problems.append(("malformed-header", "The headers end without a blank line."))
@@ -145,7 +156,8 @@ def _message(raw: bytes, entity: Entity) -> list[Entity]:
     if encoding in (b"base64", b"quoted-printable"):
         # Against RFC 2046 but common; the bytes are read as a message of their own after decoding.
         return []
-    return [_entity(raw, entity.start, entity.end, f"{entity.path}.1", entity.depth + 1)]
+    start = _first_field(raw, entity.start, entity.end)
+    return [_entity(raw, start, entity.end, f"{entity.path}.1", entity.depth + 1)]
 
 
 def _delimited(raw: bytes, entity: Entity) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from mailsearch.ingest.styles import Look
 _DROPPED = frozenset(
     re.findall(r"\w+", "script style link meta base object embed applet svg math canvas audio video iframe frame map")
 )
-_UNSEEN = frozenset(("title", "template", "datalist", "noframes", "noembed"))
+_UNSEEN = frozenset(("title", "datalist", "noframes", "noembed"))
 _BLOCKS = frozenset(
     re.findall(
         r"\w+",
@@ -96,6 +96,9 @@ def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
     output = _Output()
     root = tree.root
     if root is not None:
+        # Comments may stand before the root.
+        while root.prev is not None:
+            root = root.prev
         sheets = [node.text() for node in tree.css("style")[:200]]
         ruled = styles.rules(tree, sheets) if sheets else {}
         _walk(root, ruled, output)
@@ -124,6 +127,8 @@ def _walk(root: LexborNode, ruled: dict[int, dict[str, tuple[str, bool]]], outpu
             _leaf(node, tag, state, output)
         elif tag in _DROPPED:
             continue
+        elif tag == "template":
+            output.hidden.append(_TAG.sub(" ", (node.html or "")[:20_000]))
         elif tag == "br":
             _text("\n", state, output, literal=True)
         else:

@@ -17,12 +17,12 @@ _RELEVANT = frozenset(
         r"[\w-]+",
         "display visibility opacity font-size font color background background-color background-image position left"
         " right top bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x"
-        " overflow-y clip clip-path transform filter content-visibility",
+        " overflow-y clip clip-path transform filter content-visibility zoom -webkit-text-fill-color",
     )
 )
 _DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_LENGTH = re.compile(r"^\s*([+-]?[0-9]*\.?[0-9]+)\s*([a-z%]*)")
+_LENGTH = re.compile(r"^\s*(?:calc\(\s*)?([+-]?[0-9]*\.?[0-9]+)\s*([a-z%]*)")
 _SIZES = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -45,7 +45,7 @@ _PIXELS = {
     "q": 0.945,
 }
 _SMALLEST = 3.0
-_FAR = -200.0
+_FAR, _FAR_RIGHT = -200.0, 20_000.0
 _MOST_RULES = 2_000
 _CLIPPED = re.compile(
     r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|circle\(\s*0"
@@ -102,7 +102,7 @@ def look(parent: Look, style: Mapping[str, str]) -> Look:
     """How an element with *style* looks inside one that looks like *parent*."""
     size = _size(style, parent.size)
     background = _background(style, parent.background)
-    colour = colours.read(style["color"]) if "color" in style else None
+    colour = colours.read(style.get("-webkit-text-fill-color", style.get("color", "")))
     visibility = style.get("visibility", "")
     invisible = parent.invisible if visibility not in ("hidden", "collapse", "visible") else visibility != "visible"
     gone = parent.gone or _is_gone(style, size)
@@ -199,7 +199,7 @@ def _pixels(value: str | None, base: float) -> float | None:
 def _size(style: Mapping[str, str], base: float) -> float:
     value = style.get("font-size")
     if value is None and "font" in style:
-        match = re.search(r"(?:^|\s)([0-9.]+(?:px|pt|em|rem|%))", style["font"])
+        match = re.search(r"(?:^|\s)(0|[0-9.]+(?:px|pt|em|rem|%))(?=[/\s]|$)", style["font"])
         value = match[1] if match else None
     if value is None:
         return base
@@ -224,7 +224,7 @@ def _background(style: Mapping[str, str], inherited: Colour | None) -> Colour | 
 def _is_gone(style: Mapping[str, str], size: float) -> bool:
     if not style:
         return False
-    if style.get("display") == "none" or style.get("content-visibility") == "hidden":
+    if style.get("display") == "none" or style.get("content-visibility") == "hidden" or style.get("zoom") == "0":
         return True
     opacity = _pixels(style.get("opacity"), 1.0)
     if opacity is not None and opacity < 0.05:
@@ -238,8 +238,10 @@ def _is_away(style: Mapping[str, str], size: float) -> bool:
     if style.get("position") in ("absolute", "fixed", "relative"):
         places += ["left", "top", "right", "bottom"]
     lengths = (_pixels(style.get(place), size) for place in places if "%" not in style.get(place, ""))
-    far = any(length is not None and length < _FAR for length in lengths)
-    return far or _SHRUNK.search(style.get("transform", "")) is not None
+    far = any(length is not None and not _FAR < length < _FAR_RIGHT for length in lengths)
+    # A line pushed out of its own box by all its width.
+    pushed = re.match(r"-\s*[1-9][0-9]{2,}(?:\.[0-9]*)?%", style.get("text-indent", "")) is not None
+    return far or pushed or _SHRUNK.search(style.get("transform", "")) is not None
 
 
 def _is_cut(style: Mapping[str, str], size: float) -> bool:
