@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email import message_from_bytes
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.policy import default
 from functools import cache
 from html.parser import HTMLParser
@@ -67,7 +67,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def content_of(part: EmailMessage) -> bytes:
+def content_of(part: MIMEPart) -> bytes:
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
@@ -94,10 +94,8 @@ def attachment_text(content: bytes, kind: str, filename: str) -> str:
     return flat(parsed.text)
 
 
-def attachments_of(message: EmailMessage) -> Iterator[EmailMessage]:
-    for part in message.iter_attachments():
-        if isinstance(part, EmailMessage) and part.get_filename():
-            yield part
+def attachments_of(message: EmailMessage) -> Iterator[MIMEPart]:
+    return (part for part in message.iter_attachments() if part.get_filename())
 
 
 def words_of(message: EmailMessage, filename: str) -> str:
@@ -274,9 +272,7 @@ def test_the_questions_are_as_many_of_each_kind_as_promised(questions: list[dict
     assert len(attached) >= 0.15 * len(answerable)
 
 
-def test_no_thread_is_asked_about_in_both_splits(
-    questions: list[dict[str, Any]], by_id: dict[str, list[Mail]]
-) -> None:
+def test_no_thread_is_asked_about_in_both_splits(questions: list[dict[str, Any]], by_id: dict[str, list[Mail]]) -> None:
     sides: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         for gold in question["gold"]:
