@@ -81,6 +81,10 @@ class Office:
         boxes = frozenset(Mailbox.objects.filter(tenant=self.tenant).values_list("id", flat=True))
         return Binding(self.tenant.pk, boxes, include_quarantined=True)
 
+    def thread(self) -> Thread:
+        with bound(self.binding()):
+            return Thread.objects.create(tenant=self.tenant)
+
     def post(self, mailbox: str, *letters: Letter, count: bool = True) -> list[Message]:
         """Store *letters* in the mailbox; they arrive an hour apart unless they say when."""
         folders = {letter.folder: self.folder(mailbox, letter.folder) for letter in letters}
