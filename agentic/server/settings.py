@@ -154,6 +154,11 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 
+# A request's body; mail that is put in has a limit of its own.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+EVENTSTREAM_STORAGE_CLASS = "agentic.stream.RunEvents"
+EVENTSTREAM_CHANNELMANAGER_CLASS = "agentic.stream.OnlyOwnRuns"
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

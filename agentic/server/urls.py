@@ -1,8 +1,9 @@
 """Every address of the service."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("v1/", include("agentic.web.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -1,0 +1,240 @@
+"""Whether a question may become a run: permission, daily cap, runs under way; and then the run's head, written down."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
+
+from agentic import caps, models, versions
+from agentic.audit import LEASE_SECONDS, add, ring
+from agentic.callers import Principal, scope_now
+from agentic.core.budget import Limits
+from agentic.core.ports import Model
+from agentic.core.question import Question
+from agentic.policies import EffectivePolicy, effective
+from agentic.workers import in_worker
+from mailsearch.hits import Filters
+from mailsearch.models import Permission, Tenant
+from mailsearch.scope import Scope
+from mailsearch.sessions import Binding, session
+
+TENANT_RUNS, CALLER_RUNS = 8, 4
+Connection = AsyncConnection[TupleRow]
+
+
+class NotPermitted(Exception):  # noqa: N818 - errors are named for the fact
+    """The caller lacks a permission."""
+
+    def __init__(self, permission: str) -> None:
+        super().__init__(permission)
+        self.permission = permission
+
+
+class TooManyRuns(Exception):  # noqa: N818 - errors are named for the fact
+    """The tenant or the caller has as many runs under way as it may."""
+
+    def __init__(self, limit: int, whose: str) -> None:
+        super().__init__(f"{limit} runs of this {whose} are under way")
+        self.limit = limit
+        self.whose = whose
+
+
+class IdempotencyConflict(Exception):  # noqa: N818 - errors are named for the fact
+    """The Idempotency-Key was used with another body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question as a request holds it. What is None comes from the tenant."""
+
+    text: str
+    filters: Filters = dataclasses.field(default_factory=Filters)
+    filters_given: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    max_steps: int | None = None
+    max_seconds: float | None = None
+    timezone: str | None = None
+    now: datetime | None = None
+    idempotency_key: str = ""
+    body_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The model that answers and the one that is asked before giving up."""
+
+    answering: Model
+    fallback: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run that was admitted and written down."""
+
+    principal: Principal
+    run: int
+    public_id: str
+    question: Question
+    limits: Limits
+    scope: Scope
+    policy: EffectivePolicy
+    models: Models
+    # Moment on `time.monotonic` at which the request came; the response leaves within max_seconds of it.
+    began: float
+
+    @property
+    def leaves_by(self) -> float:
+        return self.began + self.limits.max_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The run that the same request had started before."""
+
+    public_id: str
+
+
+async def start(principal: Principal, ask: Ask, answering: Models, began: float | None = None) -> Started | Replayed:
+    """Admit one run and write down who asks what, within which scope and limits.
+
+    Raises NotPermitted, caps.AgenticSearchOff, caps.DailyCapReached, TooManyRuns and IdempotencyConflict. A run that
+    is refused is not counted.
+    """
+    if not principal.may(Permission.SEARCH_AGENTIC):
+        raise NotPermitted(Permission.SEARCH_AGENTIC)
+    began = time.monotonic() if began is None else began
+    policy, zone, scope = await in_worker(_circumstances, principal)
+    question = Question(ask.text, ask.now or timezone.now(), ask.timezone or zone, policy.verification, ask.filters)
+    limits = Limits(
+        max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
+        max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
+    )
+    binding = Binding(tenant=principal.tenant, audit=frozenset({principal.tenant}))
+    try:
+        async with session(binding) as conn:
+            earlier = await _replay(conn, principal, ask)
+            if earlier is not None:
+                return earlier
+            await caps.take(conn, principal.tenant, policy.daily_cap)
+            # The count holds back the tenant's other starts, so two that came together are told apart here.
+            earlier = await _replay(conn, principal, ask)
+            if earlier is not None:
+                raise _AlreadyStarted(earlier)
+            await _check_concurrency(conn, principal)
+            run, public_id = await _write_head(conn, principal, ask, question, limits, scope, policy, answering)
+    except _AlreadyStarted as started:
+        return started.earlier
+    except caps.DailyCapReached:
+        async with session(binding) as conn:
+            earlier = await _replay(conn, principal, ask)
+        if earlier is None:
+            raise
+        return earlier
+    return Started(principal, run, public_id, question, limits, scope, policy, answering, began)
+
+
+def _circumstances(principal: Principal) -> tuple[EffectivePolicy, str, Scope]:
+    zone = Tenant.objects.values_list("timezone", flat=True).get(pk=principal.tenant)
+    return effective(principal.tenant), zone, scope_now(principal, Permission.SEARCH_AGENTIC)
+
+
+class _AlreadyStarted(Exception):  # noqa: N818 - errors are named for the fact
+    def __init__(self, earlier: Replayed) -> None:
+        super().__init__()
+        self.earlier = earlier
+
+
+async def _replay(conn: Connection, principal: Principal, ask: Ask) -> Replayed | None:
+    if not ask.idempotency_key:
+        return None
+    cursor = await conn.execute(
+        "SELECT i.body_sha256, r.public_id FROM agentic_idempotencykey i JOIN agentic_run r ON r.id = i.run_id"
+        " WHERE i.caller = %s AND i.key = %s AND i.tenant_id = %s",
+        (principal.caller, ask.idempotency_key, principal.tenant),
+    )
+    row = await cursor.fetchone()
+    if row is None:
+        return None
+    if row[0] != ask.body_sha256:
+        raise IdempotencyConflict
+    return Replayed(str(row[1]))
+
+
+async def _check_concurrency(conn: Connection, principal: Principal) -> None:
+    cursor = await conn.execute(
+        "SELECT count(*), count(*) FILTER (WHERE r.caller = %s)"
+        " FROM agentic_runstate s JOIN agentic_run r ON r.id = s.run_id"
+        " WHERE s.tenant_id = %s AND s.status IN ('queued', 'running') AND s.leased_until > statement_timestamp()",
+        (principal.caller, principal.tenant),
+    )
+    row = await cursor.fetchone()
+    assert row is not None
+    for count, limit, whose in ((row[1], CALLER_RUNS, "caller"), (row[0], TENANT_RUNS, "tenant")):
+        if int(str(count)) >= limit:
+            raise TooManyRuns(limit, whose)
+
+
+async def _write_head(
+    conn: Connection, principal: Principal, ask: Ask, question: Question,
+    limits: Limits, scope: Scope, policy: EffectivePolicy, answering: Models,
+) -> tuple[int, str]:  # fmt: skip
+    public_id = models.run_public_id()
+    run = await add(
+        conn,
+        models.Run,
+        tenant=principal.tenant,
+        public_id=public_id,
+        caller=principal.caller,
+        caller_label=principal.label,
+        question=question.text,
+        timezone=question.timezone,
+        asked_now=question.now,
+        scope=_scope_json(scope),
+        filters=ask.filters_given,
+        max_steps=limits.max_steps,
+        max_seconds=limits.max_seconds,
+        model=answering.answering.name,
+        policy=policy.verification,
+        removed_text=policy.removed_text,
+        verifier_version=versions.verifier(),
+        prompt_hashes=versions.prompts_sha256(),
+        service_version=versions.service(),
+        evaluation=await _is_evaluation(conn, principal.tenant),
+    )
+    await add(conn, models.RunState, run=run, tenant=principal.tenant)
+    await conn.execute(
+        "UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %s)"
+        " WHERE run_id = %s",
+        (LEASE_SECONDS, run),
+    )
+    if ask.idempotency_key:
+        await add(
+            conn,
+            models.IdempotencyKey,
+            tenant=principal.tenant,
+            caller=principal.caller,
+            key=ask.idempotency_key,
+            body_sha256=ask.body_sha256,
+            run=run,
+        )
+    await ring(conn, principal.tenant, public_id)
+    return run, public_id
+
+
+async def _is_evaluation(conn: Connection, tenant: int) -> bool:
+    cursor = await conn.execute("SELECT evaluation FROM mailsearch_tenant WHERE id = %s", (tenant,))
+    row = await cursor.fetchone()
+    return bool(row and row[0])
+
+
+def _scope_json(scope: Scope) -> dict[str, object]:
+    return {
+        "folders": sorted(scope.folders),
+        "received_from": scope.received_from,
+        "received_until": scope.received_until,
+        "version": scope.version,
+    }

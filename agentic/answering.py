@@ -1,0 +1,47 @@
+"""Which model answers for a tenant: the configured one where text may leave for it, else the built-in reader."""
+
+from functools import lru_cache
+from importlib import import_module
+
+from django.conf import settings
+
+from agentic.admission import Models
+from agentic.core.ports import Model
+from agentic.llm.configured import configured_models
+from agentic.workers import in_worker
+from mailsearch.models import Tenant
+
+
+async def models_for(tenant: int) -> Models:
+    """The models for a tenant's next run.
+
+    A tenant whose text may not leave, and a service for which no model is named, are served by the built-in reader,
+    whose name then stands in the response. It is never put in place of a model that fails.
+    """
+    may_leave = await in_worker(_may_leave, tenant)
+    configured = _configured()
+    if configured is None or may_leave == Tenant.MayLeave.NOTHING:
+        return Models(reader())
+    return configured
+
+
+def reader() -> Model:
+    """The built-in extractive reader."""
+    made: Model = import_module("agentic.llm.extractive").ExtractiveReader()
+    return made
+
+
+def _configured() -> Models | None:
+    names = ("AGENT_MODEL", "AGENT_BASE_URL", "AGENT_API_TOKEN", "AGENT_FALLBACK_MODEL", "CLOUDFLARE_ACCOUNT_ID")
+    return _made(tuple((f"PM_{name}", str(getattr(settings, f"PM_{name}", ""))) for name in names))
+
+
+@lru_cache(4)
+def _made(named: tuple[tuple[str, str], ...]) -> Models | None:
+    """The same models every time, since they keep connections and know whether they answered lately."""
+    answering, fallback = configured_models(dict(named))
+    return Models(answering, fallback) if answering is not None else None
+
+
+def _may_leave(tenant: int) -> str:
+    return Tenant.objects.values_list("may_leave", flat=True).get(pk=tenant)

@@ -1,0 +1,211 @@
+"""Who asks: service keys and people become a Principal, and a Principal's scope is always that of now.
+
+A key reads `pm_<prefix>_<secret>`. Its secret is 32 random bytes that are shown once; the table keeps their SHA-256.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hmac import compare_digest
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from mailsearch.models import ApiKey, Folder, Grant, Mailbox, Membership, Permission, Tenant
+from mailsearch.scope import Scope, resolve
+
+_PREFIX_BYTES = 5
+_SECRET_BYTES = 32
+_LAST_USE_EVERY = timedelta(minutes=1)
+_NO_DIGEST = bytes(32)
+
+
+class Unrecognised(Exception):  # noqa: N818 - errors are named for the fact
+    """No valid key or sign-in. The same for unknown, expired and revoked ones."""
+
+
+class TenantUnclear(Exception):  # noqa: N818 - errors are named for the fact
+    """A person who belongs to several tenants did not say in which one to act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody who was recognised, acting in one tenant."""
+
+    tenant: int
+    # "key:<lineage>" or "user:<id>": the same over rotations of a key.
+    caller: str
+    label: str
+    permissions: frozenset[str]
+    grant: int
+    # Id of the key or the membership, by which the state of now is looked up.
+    credential: int
+
+    @property
+    def is_key(self) -> bool:
+        return self.caller.startswith("key:")
+
+    def may(self, permission: str) -> bool:
+        """Whether the caller had *permission* when it was recognised. None implies another."""
+        return permission in self.permissions
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a key or a person is to be granted."""
+
+    permissions: tuple[str, ...]
+    all_mailboxes: bool = False
+    mailboxes: tuple[Mailbox, ...] = ()
+    folders: tuple[Folder, ...] = ()
+    recursive: bool = False
+    include_junk: bool = False
+
+    def make_grant(self, tenant: Tenant) -> Grant:
+        """A new grant of this access. Raises ValueError for permissions that do not exist."""
+        unknown = sorted(set(self.permissions) - set(Permission.values))
+        if unknown:
+            raise ValueError(f"There is no permission {', '.join(unknown)}; there are {', '.join(Permission.values)}.")
+        grant = Grant.objects.create(
+            tenant=tenant,
+            all_mailboxes=self.all_mailboxes,
+            recursive=self.recursive,
+            include_junk=self.include_junk,
+        )
+        grant.mailboxes.set(self.mailboxes)
+        grant.folders.set(self.folders)
+        return grant
+
+
+def create_key(tenant: Tenant, name: str, access: Access, expires_at: datetime | None = None) -> tuple[ApiKey, str]:
+    """Make a key. Returns it with the token, which is kept nowhere."""
+    with transaction.atomic():
+        grant = access.make_grant(tenant)
+        return _write_key(tenant, name, access.permissions, grant, secrets.token_hex(16), expires_at)
+
+
+def rotate_key(key: ApiKey, overlap: timedelta) -> tuple[ApiKey, str]:
+    """A new key in *key*'s place: the same caller, permissions and grant. The old one ends after *overlap*."""
+    with transaction.atomic():
+        old = ApiKey.objects.select_for_update().select_related("grant").get(pk=key.pk)
+        made = _write_key(old.tenant, old.name, tuple(old.permissions), _copy(old.grant), old.lineage, old.expires_at)
+        ends = timezone.now() + overlap
+        if old.expires_at is None or old.expires_at > ends:
+            ApiKey.objects.filter(pk=old.pk).update(expires_at=ends)
+    return made
+
+
+def revoke_key(key: ApiKey) -> None:
+    """End *key* now; a second time changes nothing."""
+    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def add_member(tenant: Tenant, user: User, role: str, access: Access) -> Membership:
+    """Make *user* a member of *tenant*, or change the membership that is there."""
+    with transaction.atomic():
+        grant = access.make_grant(tenant)
+        membership, _ = Membership.objects.update_or_create(
+            tenant=tenant, user=user, defaults={"role": role, "permissions": list(access.permissions), "grant": grant}
+        )
+    return membership
+
+
+def resolve_key(token: str) -> Principal:
+    """Who presents *token*. Raises Unrecognised for anything but a valid key, in the same time."""
+    kind, _, rest = token.partition("_")
+    prefix, _, secret = rest.partition("_")
+    key = _valid_keys().filter(prefix=prefix).first() if kind == "pm" and len(prefix) == 2 * _PREFIX_BYTES else None
+    kept = bytes(key.secret_sha256) if key else _NO_DIGEST
+    matches = compare_digest(hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest(), kept)
+    if key is None or not matches:
+        raise Unrecognised
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > _LAST_USE_EVERY:
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
+    return _principal_of_key(key)
+
+
+def resolve_person(user: AbstractBaseUser | AnonymousUser, tenant_slug: str = "") -> Principal:
+    """The signed-in *user* in the tenant named, or in the only one that the person belongs to.
+
+    Raises Unrecognised, also where the tenant named is not the person's, and TenantUnclear.
+    """
+    if not user.is_authenticated or not user.is_active:
+        raise Unrecognised
+    memberships = Membership.objects.filter(user_id=user.pk).select_related("user")
+    if tenant_slug:
+        memberships = memberships.filter(tenant__slug=tenant_slug)
+    found = list(memberships[:2])
+    if not found:
+        raise Unrecognised
+    if len(found) > 1:
+        raise TenantUnclear
+    return _principal_of_member(found[0])
+
+
+def current(principal: Principal) -> Principal | None:
+    """The same caller with the rights of now, or None where it has none any more."""
+    if principal.is_key:
+        key = _valid_keys().filter(pk=principal.credential).first()
+        return _principal_of_key(key) if key else None
+    membership = Membership.objects.filter(pk=principal.credential, user__is_active=True).select_related("user").first()
+    return _principal_of_member(membership) if membership else None
+
+
+def scope_now(principal: Principal, needs: str = "") -> Scope:
+    """What the caller may read at this moment; nothing once the key ended or the permission *needs* was withdrawn."""
+    now = current(principal)
+    if now is None or (needs and not now.may(needs)):
+        return Scope(principal.tenant, frozenset())
+    return resolve(Grant.objects.select_related("tenant").get(pk=now.grant))
+
+
+def _valid_keys() -> QuerySet[ApiKey]:
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return ApiKey.objects.filter(unexpired, revoked_at=None)
+
+
+def _write_key(
+    tenant: Tenant, name: str, permissions: Iterable[str], grant: Grant, lineage: str, expires_at: datetime | None
+) -> tuple[ApiKey, str]:
+    prefix, secret = secrets.token_hex(_PREFIX_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+    key = ApiKey.objects.create(
+        tenant=tenant,
+        name=name,
+        prefix=prefix,
+        secret_sha256=hashlib.sha256(secret.encode()).digest(),
+        permissions=sorted(set(permissions)),
+        grant=grant,
+        lineage=lineage,
+        expires_at=expires_at,
+    )
+    return key, f"pm_{prefix}_{secret}"
+
+
+def _copy(grant: Grant) -> Grant:
+    mailboxes, folders = list(grant.mailboxes.all()), list(grant.folders.all())
+    copy = Grant.objects.get(pk=grant.pk)
+    copy.pk = None
+    copy.save(force_insert=True)
+    copy.mailboxes.set(mailboxes)
+    copy.folders.set(folders)
+    return copy
+
+
+def _principal_of_key(key: ApiKey) -> Principal:
+    return Principal(key.tenant_id, f"key:{key.lineage}", key.name, frozenset(key.permissions), key.grant_id, key.pk)
+
+
+def _principal_of_member(membership: Membership) -> Principal:
+    return Principal(
+        membership.tenant_id,
+        f"user:{membership.user_id}",
+        membership.user.get_username(),
+        frozenset(membership.permissions),
+        membership.grant_id,
+        membership.pk,
+    )

@@ -1,0 +1,38 @@
+"""What leaves of text that a model wrote and no rule has passed: without links, addresses and numbers to act on."""
+
+import re
+
+MASK = "▒▒▒"
+QUERY_CHARACTERS = 120
+
+_LINK = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]{1,15}://|www\.)\S+|\b(?:data|javascript|mailto|tel|file):\S+", re.IGNORECASE
+)
+_DOMAIN_PATH = re.compile(r"\b(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}/\S*")
+_ADDRESS = re.compile(r"[^\s@<>()\[\]]{1,64}@[^\s@<>()\[\]]{1,255}")
+_MARKUP = re.compile(r"!?\[([^\[\]\n]{0,200})\]\([^()\n]{0,500}\)|</?[A-Za-z!][^<>\n]{0,500}>")
+_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}\b")
+_NUMBER = re.compile(r"[+(]?[0-9](?:[ \u00a0().\-/]{0,3}[0-9]){6,30}")
+# Long runs of digits that are no account and no phone.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:[., \u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?")
+
+
+def mask(text: str) -> str:
+    """*text* with links, markup, mail addresses, account numbers and phones each in place of themselves masked."""
+    text = _MARKUP.sub(lambda match: match[1] or MASK if match[1] is not None else MASK, text)
+    for pattern in (_LINK, _ADDRESS, _DOMAIN_PATH, _IBAN):
+        text = pattern.sub(MASK, text)
+    return _NUMBER.sub(_mask_number, text)
+
+
+def guarded_query(query: str) -> str:
+    """A model's query as a response may show it: one line, masked, at most 120 characters."""
+    line = " ".join(mask(query).split())
+    return line if len(line) <= QUERY_CHARACTERS else line[: QUERY_CHARACTERS - 1] + "…"
+
+
+def _mask_number(match: re.Match[str]) -> str:
+    found = match[0]
+    bare = found.strip("()")
+    return found if _DATE.fullmatch(bare) or _GROUPED.fullmatch(bare) else MASK

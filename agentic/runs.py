@@ -1,0 +1,159 @@
+"""Start, execute, cancel: the one place where the loop meets the world.
+
+A run is admitted and written down by `start`, then driven by `execute` in a task of its own that no connection holds.
+Each event of the loop is recorded before the next is asked for. Only the run's end, a cancel, its budget or a
+shutdown stops it.
+"""
+
+import asyncio
+import contextvars
+import logging
+import time
+from contextlib import aclosing
+
+import psycopg
+from asgiref.sync import ThreadSensitiveContext
+
+from agentic import finishing
+from agentic.admission import Ask, Models, Replayed, Started, start
+from agentic.audit import Recorder
+from agentic.callers import Principal, scope_now
+from agentic.core.events import Event, Finished
+from agentic.core.loop import Loop
+from agentic.finishing import AuditUnavailable, close_left_over
+from agentic.tools import MailTools
+from agentic.workers import in_worker
+from mailsearch.models import Permission
+from mailsearch.scope import Scope
+from mailsearch.search import coverage
+from mailsearch.sessions import Binding, session
+
+__all__ = ["Ask", "AuditUnavailable", "Models", "Replayed", "Started", "cancel", "close_left_over", "drain", "execute",
+           "launch", "start", "wait"]  # fmt: skip
+
+# How often a run says that it lives, and looks whether it was cancelled.
+_HEARTBEAT_SECONDS = 0.5
+# What the end of a run takes after its loop: rights, answer, response.
+_OVERHEAD_SECONDS = 0.35
+_log = logging.getLogger(__name__)
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def launch(started: Started) -> "asyncio.Task[None]":
+    """Drive the run in a task of its own, which outlives the request and inherits nothing from it."""
+    task = asyncio.get_running_loop().create_task(execute(started), context=contextvars.Context())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    return task
+
+
+async def wait(started: Started, task: "asyncio.Task[None]") -> None:
+    """Until the run ended, or must have. Leaving early does not stop it. Raises AuditUnavailable."""
+    done, _ = await asyncio.wait({task}, timeout=max(0.0, started.leaves_by - time.monotonic()))
+    if not done:
+        raise AuditUnavailable("the run's end was not written in time")
+    task.result()
+
+
+async def execute(started: Started) -> None:
+    """Drive one run from its first event to its end. Raises AuditUnavailable if the end could not be written."""
+    recorder = Recorder(started.principal.tenant, started.run, started.public_id, started.began)
+    async with ThreadSensitiveContext():
+        try:
+            async with asyncio.timeout_at(started.leaves_by):
+                await _drive(started, recorder)
+        except asyncio.CancelledError:
+            await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "the server was stopped"))
+            raise
+        except (psycopg.Error, TimeoutError) as error:
+            await finishing.close_quietly(recorder, "interrupted", "the end could not be written")
+            raise AuditUnavailable("the run's end could not be written") from error
+        except Exception:  # noqa: BLE001 - the run's boundary: whatever happened, it ends with an outcome on record
+            _log.exception("run %s failed", started.public_id)
+            await finishing.close_quietly(recorder, "finished", "internal")
+
+
+async def cancel(principal: Principal, public_id: str) -> bool:
+    """Ask for the end of the caller's own run. False if the caller has no such run; one that ended stays as it is."""
+    async with session(Binding(audit=frozenset({principal.tenant}))) as conn:
+        cursor = await conn.execute(
+            "UPDATE agentic_runstate SET cancel_requested = true"
+            " WHERE run_id = (SELECT id FROM agentic_run WHERE public_id = %s AND tenant_id = %s AND caller = %s)"
+            " RETURNING run_id",
+            (public_id, principal.tenant, principal.caller),
+        )
+        return await cursor.fetchone() is not None
+
+
+async def drain(seconds: float = 125.0) -> None:
+    """Let the runs of this process end within their budgets; stop those that have not after *seconds*."""
+    tasks = {task for task in _tasks if task.get_loop() is asyncio.get_running_loop()}
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=seconds)
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late, timeout=5)
+
+
+async def _drive(started: Started, recorder: Recorder) -> None:
+    async with session(recorder.binding) as conn:
+        await conn.execute(
+            "UPDATE agentic_runstate SET status = 'running' WHERE run_id = %s AND status = 'queued'", (started.run,)
+        )
+    loop = _loop(started)
+    pulse = asyncio.create_task(_pulse(recorder, loop))
+    counted = asyncio.create_task(coverage.of(started.scope))
+    try:
+        finished = await _record_all(loop, recorder)
+        await finishing.finish(
+            started.principal, started.scope, started.question.text, recorder, finished, await counted
+        )
+    finally:
+        pulse.cancel()
+        counted.cancel()
+
+
+async def _record_all(loop: Loop, recorder: Recorder) -> Finished:
+    last: Event | None = None
+    async with aclosing(loop.events()) as events:
+        async for event in events:
+            last = event
+            if isinstance(event, Finished):
+                break
+            await recorder.record(event)
+            if recorder.cancelled:
+                loop.cancel()
+    if not isinstance(last, Finished):
+        raise TypeError("the loop's last event must be Finished")
+    return last
+
+
+def _loop(started: Started) -> Loop:
+    async def now() -> Scope:
+        # The run never reads more than it began with, whatever was granted since.
+        return started.scope & await in_worker(scope_now, started.principal, Permission.SEARCH_AGENTIC)
+
+    toolbox = MailTools(now, started.question)
+    return Loop(
+        started.question,
+        started.models.answering,
+        toolbox,
+        started.limits,
+        fallback=started.models.fallback,
+        overhead_seconds=_OVERHEAD_SECONDS + time.monotonic() - started.began,
+    )
+
+
+async def _pulse(recorder: Recorder, loop: Loop) -> None:
+    """Keep the lease while the model thinks, and end the run soon after somebody cancelled it."""
+    while not recorder.cancelled:
+        await asyncio.sleep(_HEARTBEAT_SECONDS)
+        try:
+            async with session(recorder.binding) as conn:
+                await recorder.renew(conn)
+        except psycopg.Error:
+            # The next event's row will tell whether the database is gone for good.
+            continue
+    loop.cancel()

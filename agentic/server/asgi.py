@@ -1,0 +1,74 @@
+"""The service as an ASGI application: Django, and what must live as long as the process does.
+
+At its start a process refuses a login that could bypass row-level security, opens its database pool, listens for the
+doorbell and closes the runs that a dead process left; at its end it lets its own runs end within their budgets.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
+
+from django.core.asgi import get_asgi_application
+
+django_application = get_asgi_application()
+
+from agentic import runs, stream  # noqa: E402 - Django must be set up first
+from agentic.server.start import refuse_bypass  # noqa: E402
+from mailsearch import sessions  # noqa: E402
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_SWEEP_SECONDS = 15.0
+_log = logging.getLogger(__name__)
+
+
+async def application(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    """The ASGI entry point."""
+    if scope["type"] == "lifespan":
+        await _lifespan(receive, send)
+    else:
+        await django_application(scope, receive, send)  # type: ignore[arg-type]
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    await receive()
+    try:
+        async with living():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await runs.drain()
+        await send({"type": "lifespan.shutdown.complete"})
+    except Exception as error:
+        await send({"type": "lifespan.startup.failed", "message": str(error)})
+        raise
+
+
+@asynccontextmanager
+async def living() -> AsyncIterator[None]:
+    """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
+    await asyncio.to_thread(refuse_bypass, sessions.dsn())
+    async with sessions.pool(), stream.listening():
+        sweeper = asyncio.create_task(_sweep())
+        try:
+            yield
+        finally:
+            sweeper.cancel()
+
+
+async def _sweep() -> None:
+    """Close the runs of processes that died: at the start, and again for those whose lease had not run out yet."""
+    while True:
+        try:
+            closed = await runs.close_left_over()
+            if closed:
+                _log.warning("closed %s runs that a dead process left", closed)
+        except psycopg.Error:
+            _log.warning("could not look for runs that a dead process left")
+        await asyncio.sleep(_SWEEP_SECONDS)

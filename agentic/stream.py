@@ -1,0 +1,251 @@
+"""A run's events as a stream (SSE): what has happened, then what happens, until `done`.
+
+django-eventstream follows; the rows of the trace are its storage. Whoever writes a row rings the doorbell
+(`pg_notify`), one connection of each worker listens, and the library then reads on from the last row that it had. It
+is given row numbers only: what a reader sees of a row is rendered here, with the reader's rights of that moment.
+"""
+
+import asyncio
+import contextvars
+import json
+import re
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+from asgiref.sync import SyncToAsync, sync_to_async
+from django.db import close_old_connections, connections
+from django.db.models import Max, QuerySet
+from django_eventstream.channelmanager import ChannelManagerBase
+from django_eventstream.event import Event as Poke
+from django_eventstream.eventrequest import EventRequest
+from django_eventstream.storage import StorageBase
+from django_eventstream.views import Listener, get_listener_manager
+from django_eventstream.views import stream as library_stream
+
+from agentic import audit, records, responses
+from agentic.callers import Principal
+from agentic.models import Run, TraceEvent
+from agentic.records import Record
+from agentic.workers import in_worker
+from mailsearch.sessions import Binding, bound, dsn
+
+HEARTBEAT = ": heartbeat\n\n"
+# Also how often the reader's key is looked at again.
+HEARTBEAT_SECONDS = 15.0
+_LISTEN_AGAIN_SECONDS = 0.5
+_NUMBER = re.compile(r"^id: [^\n]*:([0-9]+)$", re.MULTILINE)
+_LAST_ID = re.compile(r"(?:(run_[A-Za-z0-9]{1,40}):)?([0-9]{1,9})")
+
+
+class UnreadableLastEventId(ValueError):  # noqa: N818 - errors are named for the fact
+    """A Last-Event-ID that is neither `<run>:<n>` of this run nor `<n>`."""
+
+
+def last_event(text: str, run: str) -> int:
+    """The number in a Last-Event-ID; 0 where there is none. Raises UnreadableLastEventId."""
+    if not text:
+        return 0
+    match = _LAST_ID.fullmatch(text.strip())
+    if match is None or (match[1] and match[1] != run):
+        raise UnreadableLastEventId
+    return int(match[2])
+
+
+async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterator[str]:
+    """The events of the caller's own run from number *after* on, each as soon as it is written, up to `done`.
+
+    Ends early when the caller may no longer read the run.
+    """
+    await _release_request_worker()
+    request = EventRequest()
+    request.user = principal
+    request.channels = {audit.channel(principal.tenant, run)}
+    request.channel_last_ids = dict.fromkeys(request.channels, after)
+    listener = Listener()
+    listener.channels = request.channels
+    async with listening(), aclosing(library_stream(request, listener)) as pokes:
+        async for numbers in _numbers(pokes):
+            record = await in_worker(records.load, principal, run, own_only=True)
+            if record is None:
+                return
+            if not numbers:
+                yield HEARTBEAT
+            rows = {row.seq: row for row in record.trace}
+            for number in numbers:
+                for frame in frames(record, rows[number]):
+                    yield frame
+                if rows[number].event == "done":
+                    return
+
+
+def frames(record: Record, row: TraceEvent) -> Iterator[str]:
+    """The event of one row, with nothing in it that was written later."""
+    base: dict[str, Any] = {"run_id": record.run.public_id, "seq": row.seq}
+    if row.event == "done":
+        yield _frame(record, row.seq, "done", {"seq": row.seq, **responses.build(record)})
+        return
+    then = _as_of(record, row.seq)
+    answer = responses.answer(record) if row.event == "finished" else None
+    evidence = responses.evidence(then, row.seq) if row.event == "found" else None
+    shown = base | responses.step(then, row)
+    if answer is not None:
+        yield _frame(record, row.seq, "answer", {**base, "answer": answer})
+    elif evidence:
+        yield _frame(record, row.seq, "evidence", {**shown, "evidence": evidence})
+    else:
+        yield _frame(record, row.seq, "step", shown)
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[None]:
+    """Within this block the running event loop hears the doorbell; all blocks of a loop share one connection."""
+    loop = asyncio.get_running_loop()
+    bell = _bells.get(loop)
+    if bell is None:
+        bell = _bells[loop] = _Bell(asyncio.create_task(_listen(), context=contextvars.Context()))
+    bell.users += 1
+    try:
+        yield
+    finally:
+        bell.users -= 1
+        if not bell.users:
+            del _bells[loop]
+            bell.task.cancel()
+
+
+class RunEvents(StorageBase):  # type: ignore[misc]
+    """The library's storage over the rows of the trace: their numbers, and no content."""
+
+    def append_event(self, channel: str, event_type: str, data: object) -> None:
+        raise NotImplementedError("events are written by agentic.audit alone")
+
+    def get_events(self, channel: str, last_id: int, limit: int = 100) -> list[Poke]:
+        with _run_rows(channel) as rows:
+            numbers = rows.filter(seq__gt=last_id).order_by("seq").values_list("seq", flat=True)[:limit]
+            return [Poke(channel, "row", "", id=number) for number in numbers]
+
+    def get_current_id(self, channel: str) -> int:
+        with _run_rows(channel) as rows:
+            return int(rows.aggregate(last=Max("seq"))["last"] or 0)
+
+
+class OnlyOwnRuns(ChannelManagerBase):  # type: ignore[misc]
+    """Says no to everybody but the caller whose run it is."""
+
+    def get_channels_for_request(self, request: object, view_kwargs: object) -> set[str]:
+        return set()
+
+    def can_read_channel(self, user: object, channel: str) -> bool:
+        if not isinstance(user, Principal):
+            return False
+        tenant, _, run = channel.partition("-")
+        if tenant != str(user.tenant):
+            return False
+        try:
+            with bound(Binding(audit=frozenset({user.tenant}))):
+                return Run.objects.filter(tenant=user.tenant, public_id=run, caller=user.caller).exists()
+        finally:
+            close_old_connections()
+
+    def is_channel_reliable(self, channel: str) -> bool:
+        return True
+
+
+@dataclass(slots=True)
+class _Bell:
+    task: "asyncio.Task[None]"
+    users: int = 0
+
+
+_bells: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell]" = weakref.WeakKeyDictionary()
+
+
+async def _listen() -> None:
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(dsn(), autocommit=True) as conn:
+                await conn.execute(f"LISTEN {audit.DOORBELL}")
+                # Whatever was written while nobody listened.
+                _wake(list(get_listener_manager().listeners_by_channel))
+                async for notify in conn.notifies():
+                    _wake([notify.payload])
+        except psycopg.OperationalError:
+            await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
+
+
+def _wake(channels: list[str]) -> None:
+    """Have the library read on: a listener that believes it missed something looks into the storage."""
+    manager = get_listener_manager()
+    with manager.lock:
+        for channel in channels:
+            for listener in manager.listeners_by_channel.get(channel, ()):
+                listener.overflow = True
+                listener.wake_threadsafe()
+
+
+async def _numbers(pokes: AsyncIterator[str]) -> AsyncIterator[list[int]]:
+    """Numbers of new rows as the library reports them; an empty list where nothing came for a while."""
+    waiting: asyncio.Task[str | None] | None = None
+    try:
+        while True:
+            if waiting is None:
+                # A context of its own: the library then reads in the worker that all streams share.
+                waiting = asyncio.create_task(_next(pokes), context=contextvars.Context())
+            done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_SECONDS)
+            if not done:
+                yield []
+                continue
+            body, waiting = waiting.result(), None
+            if body is None:
+                return
+            numbers = [int(number) for number in _NUMBER.findall(body)]
+            if numbers:
+                yield numbers
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+
+
+async def _next(pokes: AsyncIterator[str]) -> str | None:
+    return await anext(pokes, None)
+
+
+@contextmanager
+def _run_rows(channel: str) -> Iterator[QuerySet[TraceEvent]]:
+    tenant, _, run = channel.partition("-")
+    try:
+        with bound(Binding(audit=frozenset({int(tenant)}))):
+            yield TraceEvent.objects.filter(run__public_id=run)
+    finally:
+        close_old_connections()
+
+
+def _as_of(record: Record, seq: int) -> Record:
+    """The record as it stood when row *seq* was written."""
+    return replace(
+        record,
+        trace=tuple(row for row in record.trace if row.seq <= seq),
+        evidence=tuple(row for row in record.evidence if row.seq <= seq),
+        sentences=(),
+    )
+
+
+def _frame(record: Record, seq: int, event: str, data: dict[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"id: {record.run.public_id}:{seq}\nevent: {event}\ndata: {text}\n\n"
+
+
+async def _release_request_worker() -> None:
+    """Give back the request's worker and connection: a stream may stay open for long and needs neither."""
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    if context is None or context not in SyncToAsync.context_to_thread_executor:
+        return
+    await sync_to_async(connections.close_all)()
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None)
+    if executor is not None:
+        executor.shutdown(wait=False)

@@ -1,0 +1,292 @@
+"""The six mail tools, bound to one caller's scope and read-only.
+
+The scope is resolved anew before every call, so a right that was withdrawn counts from the next call on. Arguments
+only narrow: what would reach beyond the scope has no effect, is answered like mail that is not there, and is recorded
+as a widen attempt.
+"""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+import psycopg
+
+from agentic import filters
+from agentic.core.ports import ToolCall, ToolMessage, ToolResult, ToolSpec, ToolUnavailable, WidenAttempt, WidenKind
+from agentic.core.question import Question
+from agentic.toolschemas import SPECS
+from mailsearch.embeddings import Embedder
+from mailsearch.hits import Excerpt, Filters, MessageText, SearchRequest, SearchResult
+from mailsearch.scope import Scope
+from mailsearch.search import contacts, engine, reading, related
+
+NOT_FOUND = "not found"
+_PAGE = 10
+# Of the beginning of a message in a list, and of one that is read by itself.
+_BEGINNING, _READING = 1_200, 6_000
+_NEAREST = 3
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+_VALIDATORS = {spec.name: jsonschema.Draft202012Validator(spec.parameters) for spec in SPECS}
+_ARGUMENTS: Mapping[str, Mapping[str, object]] = {spec.name: spec.parameters["properties"] for spec in SPECS}  # type: ignore[misc]
+# Arguments that hold ids, each of which must have been seen in this run.
+_ID_ARGUMENTS = ("thread", "message", "attachment")
+_REFUSED = {"mailbox": "mailbox", "in": "folder"}
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class MailTools:
+    """A Toolbox. `question` gives the caller's own words and filters, and the moment and place dates are meant in.
+
+    With *any_id* an id need not have been seen before: for callers who call the tools themselves.
+    """
+
+    scope_now: Callable[[], Awaitable[Scope]]
+    question: Question
+    any_id: bool = False
+    # The tenant's configured one where none is given.
+    embedder: Embedder | None = None
+    _memory: dict[tuple[str, str], ToolResult] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return SPECS
+
+    async def call(self, call: ToolCall, seen: frozenset[str], deadline: float) -> ToolResult:
+        """See ports.Toolbox. Raises ToolUnavailable where the database or the time gives out."""
+        arguments = {name: value for name, value in (call.arguments or {}).items() if value is not None}
+        refused = self._refuse(call.name, arguments, seen)
+        if refused is not None:
+            return refused
+        try:
+            async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                return await self._remembered(call.name, arguments)
+        except (psycopg.Error, TimeoutError) as error:
+            raise ToolUnavailable(type(error).__name__) from error
+
+    async def _remembered(self, name: str, arguments: Arguments) -> ToolResult:
+        scope = await self.scope_now()
+        key = (scope.version, json.dumps([name, arguments], sort_keys=True, default=str))
+        if key not in self._memory:
+            self._memory[key] = await self._answer(scope, name, arguments)
+        return self._memory[key]
+
+    async def _answer(self, scope: Scope, name: str, arguments: Arguments) -> ToolResult:
+        match name:
+            case "search":
+                return await self._search(scope, arguments)
+            case "read_thread":
+                return await self._read_thread(scope, arguments)
+            case "read_message":
+                return await self._read_message(scope, arguments)
+            case "read_attachment_text":
+                return await self._read_attachment(scope, arguments)
+            case "find_related":
+                return await self._find_related(scope, arguments)
+            case _:
+                return await self._contacts(scope, arguments)
+
+    def _refuse(self, name: str, arguments: Arguments, seen: frozenset[str]) -> ToolResult | None:
+        """What is wrong with a call by itself: unknown tool or property, a value that does not fit, an unseen id."""
+        validator = _VALIDATORS.get(name)
+        if validator is None:
+            return ToolResult(finding="There is no such tool.")
+        known = _ARGUMENTS[name]
+        unknown = [argument for argument in arguments if argument not in known]
+        if unknown:
+            widen = tuple(_unknown_property(name, argument, arguments[argument]) for argument in unknown)
+            return ToolResult(finding=f"{NOT_FOUND}: {name} takes only {', '.join(known)}", widen=widen)
+        error = next(iter(validator.iter_errors(arguments)), None)
+        if error is not None:
+            place = str(error.absolute_path[0]) if error.absolute_path else "the call"
+            return ToolResult(finding=_misfit(place, error.validator, known))
+        unseen = () if self.any_id else tuple(self._unseen(name, arguments, seen))
+        return ToolResult(finding=NOT_FOUND, widen=unseen) if unseen else None
+
+    def _unseen(self, tool: str, arguments: Arguments, seen: frozenset[str]) -> Iterable[WidenAttempt]:
+        for name in _ID_ARGUMENTS:
+            for value in _values(arguments.get(name)):
+                if value not in seen and value not in self.question.text:
+                    yield WidenAttempt("unseen_id", tool, name, value[:200])
+
+    async def _search(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        zone, now = self.question.zone, self.question.now
+        try:
+            own = filters.parse(arguments, now, zone)
+        except filters.UnreadableDate as error:
+            return ToolResult(finding=str(error))
+        offset, limit = arguments.get("offset", 0), arguments.get("limit", _PAGE)
+        request = SearchRequest(
+            arguments["query"],
+            arguments.get("mode", "hybrid"),
+            filters.both(own, self.question.filters),
+            limit=offset + limit + 1,
+            timezone=self.question.timezone,
+            now=now,
+            spread=True,
+        )
+        result = await engine.search(scope, request, embedder=self.embedder)
+        hits = result.hits[offset : offset + limit]
+        texts = await reading.messages(scope, [hit.head.message_id for hit in hits])
+        messages = tuple(
+            ToolMessage(texts[hit.head.message_id], hit.excerpts) for hit in hits if hit.head.message_id in texts
+        )
+        return ToolResult(
+            messages=messages,
+            total=result.total,
+            applied={"query": arguments["query"], "mode": result.mode, "filters": filters.as_json(own)},
+            widen=self._outside(arguments, result),
+            nearest=() if hits else await self._nearest(scope, request, own),
+            next_offset=offset + limit if len(result.hits) > offset + limit else None,
+        )
+
+    def _outside(self, arguments: Arguments, result: SearchResult) -> tuple[WidenAttempt, ...]:
+        """Filters of the model's own that name nothing in scope; those in the caller's words are no attempt."""
+        attempts = []
+        for refused in result.refused:
+            operator, _, value = refused.partition(":")
+            argument = _REFUSED.get(operator)
+            if argument is None or value.casefold() in self.question.text.casefold():
+                continue
+            if value in _values(arguments.get(argument)):
+                attempts.append(WidenAttempt(_kind(value), "search", argument, value[:200]))
+            elif refused.casefold() in arguments["query"].casefold():
+                attempts.append(WidenAttempt(_kind(value), "search", "query", refused[:200]))
+        return tuple(attempts)
+
+    async def _nearest(self, scope: Scope, request: SearchRequest, own: Filters) -> tuple[str, ...]:
+        """What comes nearest where the model's own filters left nothing."""
+        if own == Filters():
+            return ()
+        wider = SearchRequest(
+            request.text, request.mode, self.question.filters, _NEAREST, timezone=request.timezone, now=request.now,
+            spread=True,
+        )  # fmt: skip
+        result = await engine.search(scope, wider, embedder=self.embedder)
+        return tuple(hit.head.message_id for hit in result.hits)
+
+    async def _read_thread(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        found = await reading.thread(scope, arguments["thread"])
+        messages = await self._narrowed(scope, found or ())
+        if not messages:
+            return ToolResult(finding=NOT_FOUND)
+        offset, limit = arguments.get("offset", 0), arguments.get("limit", _PAGE)
+        page = messages[offset : offset + limit]
+        return ToolResult(
+            messages=tuple(ToolMessage(message, _piece(message, "body", 0, _BEGINNING)) for message in page),
+            total=len(messages),
+            applied={"thread": arguments["thread"], "offset": offset},
+            next_offset=offset + limit if len(messages) > offset + limit else None,
+        )
+
+    async def _read_message(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        found = await reading.message(scope, arguments["message"])
+        messages = await self._narrowed(scope, [found] if found else [])
+        if not messages:
+            return ToolResult(finding=NOT_FOUND)
+        return _read_part(messages[0], "body", arguments)
+
+    async def _read_attachment(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        found = await reading.attachment(scope, arguments["attachment"])
+        owner = await reading.message(scope, found[0].message_id) if found else None
+        messages = await self._narrowed(scope, [owner] if owner else [])
+        if not messages:
+            return ToolResult(finding=NOT_FOUND)
+        part = f"attachment:{arguments['attachment']}"
+        if messages[0].part(part) is None:
+            return ToolResult(finding="this attachment has no text", applied={"attachment": arguments["attachment"]})
+        return _read_part(messages[0], part, arguments)
+
+    async def _find_related(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        hits = await related.find_related(scope, arguments["message"], arguments.get("limit", _PAGE))
+        if hits is None:
+            return ToolResult(finding=NOT_FOUND)
+        texts = await reading.messages(scope, [hit.head.message_id for hit in hits])
+        kept = {message.head.message_id for message in await self._narrowed(scope, list(texts.values()))}
+        messages = tuple(
+            ToolMessage(texts[hit.head.message_id], hit.excerpts) for hit in hits if hit.head.message_id in kept
+        )
+        return ToolResult(messages=messages, total=len(messages), applied={"message": arguments["message"]})
+
+    async def _contacts(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        offset, limit = arguments.get("offset", 0), arguments.get("limit", _PAGE)
+        found = await contacts.search(scope, arguments["query"], offset + limit + 1)
+        page = found[offset : offset + limit]
+        lines = tuple(
+            f"{', '.join(contact.names)} <{contact.address}>: {contact.messages} messages,"
+            f" {contact.first_seen:%Y-%m-%d} to {contact.last_seen:%Y-%m-%d}"
+            + (", a list" if contact.is_list else "")
+            + (", a name known from another address" if contact.name_conflict else "")
+            for contact in page
+        )
+        return ToolResult(
+            total=len(found),
+            mail_lines=lines,
+            applied={"contacts": arguments["query"]},
+            next_offset=offset + limit if len(found) > offset + limit else None,
+        )
+
+    async def _narrowed(self, scope: Scope, messages: Sequence[MessageText]) -> list[MessageText]:
+        """Those of *messages* that fit the caller's own filters."""
+        if not messages or self.question.filters == Filters():
+            return list(messages)
+        ids = tuple(message.head.message_id for message in messages)
+        wanted = filters.both(self.question.filters, Filters(messages=ids))
+        request = SearchRequest("", "keyword", wanted, limit=len(ids), now=self.question.now)
+        result = await engine.search(scope, request, embedder=self.embedder)
+        fitting = {hit.head.message_id for hit in result.hits}
+        return [message for message in messages if message.head.message_id in fitting]
+
+
+def _read_part(message: MessageText, part: str, arguments: Arguments) -> ToolResult:
+    offset = arguments.get("offset", 0)
+    found = message.part(part)
+    length = len(found.text) if found else 0
+    applied = {name: arguments[name] for name in ("message", "attachment") if name in arguments}
+    return ToolResult(
+        messages=(ToolMessage(message, _piece(message, part, offset, _READING)),),
+        total=1,
+        notes=(f"Characters {min(offset, length)} to {min(offset + _READING, length)} of {length}.",),
+        applied={**applied, "offset": offset},
+        next_offset=offset + _READING if offset + _READING < length else None,
+    )
+
+
+def _piece(message: MessageText, name: str, start: int, length: int) -> tuple[Excerpt, ...]:
+    part = message.part(name)
+    text = part.text[start : start + length] if part else ""
+    if part is None or not text:
+        return ()
+    return (Excerpt(name, start, start + len(text), text, part.page_at(start)),)
+
+
+def _unknown_property(tool: str, argument: str, value: object) -> WidenAttempt:
+    # The name is the model's, too: what is no plain word is kept with the value alone.
+    name = argument if _PLAIN_NAME.fullmatch(argument) else "(unreadable)"
+    requested = f"{argument}={json.dumps(value, ensure_ascii=False, default=str)}"
+    kind: WidenKind = "quarantine" if "quarantin" in argument.casefold() else "unknown_property"
+    return WidenAttempt(kind, tool, name, requested[:1000])
+
+
+def _kind(value: str) -> WidenKind:
+    return "quarantine" if "quarantin" in value.casefold() else "outside_scope"
+
+
+def _misfit(place: str, rule: object, known: Mapping[str, object]) -> str:
+    """What a call must look like, without a word of what it looked like."""
+    wanted = known.get(place)
+    told = f" It must fit {json.dumps(wanted)}." if wanted is not None and len(json.dumps(wanted)) < 400 else ""
+    missing = " A required argument is missing." if rule == "required" else ""
+    return f"{place} does not fit the tool's schema.{missing}{told}"
+
+
+def _values(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()

@@ -1,0 +1,30 @@
+"""What a run was made with: versions and hashes that its head keeps."""
+
+import hashlib
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+
+from agentic.core import verify
+
+
+def service() -> str:
+    """The version of this service; `0` where it runs from a tree that was not installed."""
+    try:
+        return version("mailsearch")
+    except PackageNotFoundError:
+        return "0"
+
+
+def verifier() -> str:
+    """The version of the rules that decide which sentences stand."""
+    return verify.VERSION
+
+
+def prompts_sha256() -> dict[str, str]:
+    """Name to SHA-256 (hex) of each prompt file."""
+    folder = files("agentic.core.prompts")
+    return {
+        entry.name.removesuffix(".md"): hashlib.sha256(entry.read_bytes()).hexdigest()
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".md")
+    }

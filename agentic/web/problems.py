@@ -1,0 +1,128 @@
+"""Errors as the API tells them: RFC 9457 problems of a fixed catalogue, which say what to do and nothing of others."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions, status
+
+from agentic import caps
+from agentic.admission import IdempotencyConflict, NotPermitted, TooManyRuns
+from agentic.callers import TenantUnclear, Unrecognised
+from agentic.finishing import AuditUnavailable
+from agentic.mailjson import iso
+
+BASE = "https://mailsearch.example/problems/"
+_log = logging.getLogger(__name__)
+
+# Type to status and title.
+CATALOGUE: Mapping[str, tuple[int, str]] = {
+    "invalid-request": (400, "The request can't be understood."),
+    "stream-needs-agentic": (400, "Only agentic searches can be streamed."),
+    "tenant-unclear": (400, "You belong to several tenants."),
+    "not-authenticated": (401, "No valid key or sign-in came with the request."),
+    "not-permitted": (403, "A permission is missing."),
+    "agentic-search-off": (403, "Agentic search is switched off for this tenant."),
+    "not-found": (404, "There is no such thing, or it is not yours to read."),
+    "method-not-allowed": (405, "This address does not take that method."),
+    "too-large": (413, "The request is too large."),
+    "unsupported-media-type": (415, "The body must be JSON."),
+    "idempotency-conflict": (422, "This Idempotency-Key was used with another body."),
+    "daily-cap-reached": (429, "The tenant's agentic searches for today are used up."),
+    "too-many-runs": (429, "Too many runs are under way."),
+    "rate-limited": (429, "Too many requests."),
+    "internal-error": (500, "Something went wrong here."),
+    "audit-unavailable": (503, "The run could not be written down, so there is no answer."),
+    "search-unavailable": (503, "The mail can't be searched just now."),
+}
+
+
+class Problem(Exception):  # noqa: N818 - errors are named for the fact
+    """An error of the catalogue. `more` are members beside the standard ones."""
+
+    def __init__(self, kind: str, detail: str = "", **more: object) -> None:
+        super().__init__(f"{kind}: {detail}")
+        self.kind = kind
+        self.detail = detail
+        self.more = more
+
+
+def response(problem: Problem, request: HttpRequest) -> JsonResponse:
+    code, title = CATALOGUE[problem.kind]
+    body: dict[str, Any] = {"type": BASE + problem.kind, "title": title, "status": code, "instance": request.path}
+    if problem.detail:
+        body["detail"] = problem.detail
+    answer = JsonResponse(body | problem.more, status=code, content_type="application/problem+json")
+    if "retry_after" in problem.more:
+        answer["Retry-After"] = str(problem.more["retry_after"])
+    if code == status.HTTP_401_UNAUTHORIZED:
+        answer["WWW-Authenticate"] = "Bearer"
+    answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+def of(error: Exception) -> Problem:
+    """The problem that an error is for the caller. What the catalogue does not know is an internal error."""
+    problem = _telling(error) or _plain(error)
+    if problem is None:
+        _log.exception("request failed", exc_info=error)
+        return Problem("internal-error", "It was recorded; try again later.")
+    return problem
+
+
+# Errors that say nothing but their kind: each with the words that tell what to do.
+_PLAIN: Mapping[type[Exception], tuple[str, str]] = {
+    Unrecognised: ("not-authenticated", "Send a valid key as `Authorization: Bearer pm_…`."),
+    exceptions.NotAuthenticated: ("not-authenticated", "Send a valid key as `Authorization: Bearer pm_…`."),
+    exceptions.AuthenticationFailed: ("not-authenticated", "Send a valid key as `Authorization: Bearer pm_…`."),
+    exceptions.PermissionDenied: ("not-permitted", "A session needs its CSRF token in the header X-CSRFToken."),
+    exceptions.MethodNotAllowed: ("method-not-allowed", ""),
+    exceptions.UnsupportedMediaType: ("unsupported-media-type", "Send Content-Type: application/json."),
+    exceptions.ParseError: ("invalid-request", "The body is no JSON object."),
+    exceptions.NotFound: ("not-found", ""),
+    Http404: ("not-found", ""),
+    RequestDataTooBig: ("too-large", "A request body may have 1 MB."),
+    TenantUnclear: ("tenant-unclear", "Name the tenant in the header X-Tenant."),
+    caps.AgenticSearchOff: ("agentic-search-off", "Its daily cap is 0; an administrator can raise it."),
+    IdempotencyConflict: ("idempotency-conflict", "Use a new key for a new request."),
+}
+
+
+def _plain(error: Exception) -> Problem | None:
+    found = next((told for kind, told in _PLAIN.items() if isinstance(error, kind)), None)
+    return Problem(*found) if found else None
+
+
+def _telling(error: Exception) -> Problem | None:
+    """Problems that carry something of the error."""
+    match error:
+        case Problem():
+            return error
+        case NotPermitted(permission=permission):
+            return Problem("not-permitted", f"This needs the permission {permission}.", permission=permission)
+        case caps.DailyCapReached(cap=cap, today=today):
+            detail = f"{today.used} of {cap} used; the count starts again at {iso(today.ends)}."
+            return Problem("daily-cap-reached", detail, retry_after=today.seconds_left)
+        case TooManyRuns(limit=limit, whose=whose):
+            detail = f"{limit} runs of this {whose} are under way; wait for one to end."
+            return Problem("too-many-runs", detail, retry_after=1)
+        case AuditUnavailable():
+            return Problem("audit-unavailable", "Try again.", retry_after=1)
+        case exceptions.ValidationError(detail=detail):
+            return Problem("invalid-request", errors=list(_errors(detail, "")))
+    return None
+
+
+def _errors(detail: Any, place: str) -> Any:
+    """Each wrong field once, by its dotted name."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            path = place if name == "non_field_errors" else f"{place}.{name}".lstrip(".")
+            yield from _errors(inner, path)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _errors(inner, place)
+    else:
+        yield {"field": place or "(body)", "message": str(detail)}

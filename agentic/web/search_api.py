@@ -1,0 +1,130 @@
+"""`POST /v1/search`: plain searches answer at once; an agentic one starts a run and answers with it, or streams it."""
+
+import hashlib
+import json
+import time
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import psycopg
+from django.http import HttpResponseBase
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agentic import answering, filters, runs
+from agentic.admission import NotPermitted
+from agentic.callers import Principal, scope_now
+from agentic.mailjson import Json, search_json
+from agentic.web.problems import Problem
+from agentic.web.runs_api import event_stream, run_json
+from agentic.web.serializers import SearchSerializer
+from agentic.web.views import ApiView, found
+from agentic.workers import in_worker
+from mailsearch.hits import Filters, SearchRequest
+from mailsearch.models import Permission, Tenant
+from mailsearch.search import engine
+from mailsearch.search.paging import InvalidCursor
+
+_KEY_CHARACTERS = 200
+
+
+class SearchView(ApiView):
+    """Search mail, or ask a question of it."""
+
+    serializer_class = SearchSerializer
+
+    async def post(self, request: Request) -> HttpResponseBase:
+        """Search mail, or with mode `agentic` ask a question of it.
+
+        An answer is a cited summary: read the evidence for decisions that matter.
+        """
+        began = time.monotonic()
+        given = await in_worker(_validated, request)
+        if given["mode"] == "agentic":
+            return await self._ask(request, given, began)
+        if given["stream"]:
+            raise Problem("stream-needs-agentic", "Leave stream out, or set mode to agentic.")
+        return Response(await plain_search(self.principal, given))
+
+    async def _ask(self, request: Request, given: dict[str, Any], began: float) -> HttpResponseBase:
+        if not given["query"]:
+            raise Problem("invalid-request", errors=[{"field": "query", "message": "A question needs words."}])
+        if not self.principal.may(Permission.SEARCH_AGENTIC):
+            raise NotPermitted(Permission.SEARCH_AGENTIC)
+        ask = await _ask_of(self.principal, given, request.headers.get("Idempotency-Key", ""))
+        started = await runs.start(self.principal, ask, await answering.models_for(self.principal.tenant), began)
+        task = runs.launch(started) if isinstance(started, runs.Started) else None
+        if wants_stream(request, given):
+            return event_stream(self.principal, started.public_id)
+        if task is not None and isinstance(started, runs.Started):
+            await runs.wait(started, task)
+        return found(await in_worker(run_json, self.principal, started.public_id))
+
+
+def wants_stream(request: Request, given: dict[str, Any]) -> bool:
+    return bool(given["stream"]) or "text/event-stream" in request.headers.get("Accept", "")
+
+
+async def plain_search(principal: Principal, given: dict[str, Any]) -> Json:
+    """One keyword, semantic or hybrid search. Raises NotPermitted and Problem."""
+    if not principal.may(Permission.SEARCH_READ):
+        raise NotPermitted(Permission.SEARCH_READ)
+    scope = await in_worker(scope_now, principal, Permission.SEARCH_READ)
+    zone = str(given.get("timezone") or await in_worker(_zone_of, principal.tenant))
+    now = given.get("now") or timezone.now()
+    request = SearchRequest(
+        given["query"],
+        given["mode"],
+        _filters(given, now, zone),
+        limit=given["limit"],
+        cursor=given["cursor"],
+        timezone=zone,
+        now=given.get("now"),
+    )
+    try:
+        return search_json(await engine.search(scope, request))
+    except InvalidCursor as error:
+        message = "This cursor does not belong to this search."
+        raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
+    except psycopg.OperationalError as error:
+        raise Problem("search-unavailable", "Try again.", retry_after=1) from error
+
+
+async def _ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs.Ask:
+    if len(key) > _KEY_CHARACTERS:
+        message = f"It may have {_KEY_CHARACTERS} characters."
+        raise Problem("invalid-request", errors=[{"field": "Idempotency-Key", "message": message}])
+    zone = str(given.get("timezone") or await in_worker(_zone_of, principal.tenant))
+    now = given.get("now") or timezone.now()
+    body = json.dumps(given, sort_keys=True, default=str)
+    return runs.Ask(
+        given["query"],
+        _filters(given, now, zone),
+        given["filters"],
+        given["budget"].get("max_steps"),
+        given["budget"].get("max_seconds"),
+        zone,
+        now,
+        idempotency_key=key and f"search {key}",
+        body_sha256=hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest(),
+    )
+
+
+def _validated(request: Request) -> dict[str, Any]:
+    serializer = SearchSerializer(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    given: dict[str, Any] = serializer.validated_data
+    return given
+
+
+def _filters(given: dict[str, Any], now: datetime, zone: str) -> Filters:
+    try:
+        return filters.parse(given["filters"], now, ZoneInfo(zone))
+    except filters.UnreadableDate as error:
+        raise Problem("invalid-request", errors=[{"field": f"filters.{error.name}", "message": str(error)}]) from error
+
+
+def _zone_of(tenant: int) -> str:
+    return Tenant.objects.values_list("timezone", flat=True).get(pk=tenant)

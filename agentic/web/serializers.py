@@ -1,0 +1,77 @@
+"""The bodies of requests. What they do not name is refused by name."""
+
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import jsonschema
+from rest_framework import serializers
+
+from agentic import filters
+
+_FILTERS = jsonschema.Draft202012Validator(
+    {"type": "object", "properties": filters.PROPERTIES, "additionalProperties": False}
+)
+
+
+class ClosedSerializer(serializers.Serializer[Any]):
+    """Refuses fields that it does not have, each by its name."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            unknown = {str(name)[:100]: ["There is no such field."] for name in data if name not in self.fields}
+            if unknown:
+                raise serializers.ValidationError(unknown)
+        return super().to_internal_value(data)
+
+
+class FiltersField(serializers.JSONField):
+    """What narrows a search: mailbox, folder, from, to, cc, subject, filename, after, before, has_attachment, …"""
+
+    def to_internal_value(self, data: Any) -> Any:
+        value = super().to_internal_value(data)
+        errors: dict[str, list[str]] = {}
+        for error in _FILTERS.iter_errors(value):
+            if error.validator == "additionalProperties":
+                unknown = sorted(set(map(str, value)) - set(filters.PROPERTIES))
+                errors |= {str(name)[:100]: ["There is no such filter."] for name in unknown}
+            else:
+                place = str(error.absolute_path[0]) if error.absolute_path else "non_field_errors"
+                errors[place] = ["This is no value for that filter."]
+        if errors:
+            raise serializers.ValidationError(errors)
+        return value
+
+
+class ZoneField(serializers.CharField):
+    """The name of an IANA time zone."""
+
+    def to_internal_value(self, data: Any) -> str:
+        name = super().to_internal_value(data)
+        try:
+            ZoneInfo(name)
+        except (KeyError, ValueError, OSError) as error:
+            raise serializers.ValidationError("There is no such time zone; write Europe/Berlin or UTC.") from error
+        return name
+
+
+class BudgetSerializer(ClosedSerializer):
+    """Limits of one run, which only lower the tenant's."""
+
+    max_steps = serializers.IntegerField(min_value=1, max_value=20, required=False)
+    max_seconds = serializers.FloatField(min_value=1, max_value=120, required=False)
+
+
+class SearchSerializer(ClosedSerializer):
+    """A search, or with mode `agentic` a question."""
+
+    query = serializers.CharField(max_length=2000, allow_blank=True)
+    mode = serializers.ChoiceField(["keyword", "semantic", "hybrid", "agentic"], default="hybrid")
+    filters = FiltersField(default=dict)
+    limit = serializers.IntegerField(min_value=1, max_value=100, default=20)
+    cursor = serializers.CharField(max_length=1000, default="", allow_blank=True)
+    stream = serializers.BooleanField(default=False)
+    budget = BudgetSerializer(default=dict)
+    timezone = ZoneField(max_length=64, required=False)
+    now = serializers.DateTimeField(required=False, default_timezone=UTC)
