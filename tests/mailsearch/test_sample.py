@@ -288,5 +288,6 @@ def test_the_demo_asks_one_question_of_each_kind_and_names_messages_that_exist(
 ) -> None:
     assert [question["kind"] for question in demo] == ["several-messages", "attachment", "not-in-the-mail", "steered"]
     for question in demo:
-        assert set(question["cites"]) | set(question.get("hostile", [])) <= set(by_id)
+        named = [*question["cites"], *question["alternatives"], *question.get("hostile", [])]
+        assert set(named) <= set(by_id)
         assert question["outcome"] in question["accepted_outcomes"]
