@@ -12,6 +12,8 @@ from mailsearch.hits import Excerpt, MessageHead, MessageText
 # What a message's own lines (label, sender, date, subject) take of the room for mail.
 HEAD_CHARACTERS = 240
 _SHORTEST_EXCERPT = 120
+# With less room than this no message can be shown.
+LEAST_CHARACTERS = HEAD_CHARACTERS + _SHORTEST_EXCERPT
 _ID = re.compile(r"\b[a-z]{2,8}_[A-Za-z0-9_-]{16,64}")
 
 

@@ -138,6 +138,7 @@ class Loop:
             async for event in self._conclude(reading.draft, forced):
                 yield event
         elif forced:
+            self._usable = True
             yield Cut("answer", self._budget.steps, self._why_forced(), "searches were asked for in place of an answer")
             self._end(limit=self._why_forced())
         else:
@@ -221,6 +222,10 @@ class Loop:
     async def _conclude(self, draft: Draft, forced: bool) -> AsyncGenerator[Event, None]:
         """Take a draft or a declaration, unless the model spoke before it could have read."""
         self._unusable, self._usable = 0, True
+        if draft.insufficient and self._first_shown and not self._searches.answered:
+            # Mail that could not be searched is not mail that holds nothing.
+            self._end(fault="search_unavailable")
+            return
         if not self._saw_first if draft.insufficient else self._blind and not forced:
             self._talk.add_note(prompts.load("reread"))
             if forced:

@@ -11,7 +11,7 @@ from agentic.core.evidence import FoundBy
 from agentic.core.fence import find_marker
 from agentic.core.inflight import InFlight
 from agentic.core.labels import Below
-from agentic.core.ledger import Admission, Ledger
+from agentic.core.ledger import LEAST_CHARACTERS, Admission, Ledger
 from agentic.core.ports import Toolbox, ToolCall, ToolResult, ToolUnavailable, WidenAttempt
 from agentic.core.question import Question
 from agentic.core.rendering import render_everything, render_result
@@ -131,7 +131,7 @@ class Searches:
     @property
     def room_left(self) -> bool:
         """Whether the run may still show mail to the model."""
-        return self.characters < self._limits.run_characters
+        return self.characters + LEAST_CHARACTERS <= self._limits.run_characters
 
     def _result(self, search: Search) -> ToolResult:
         if search.instant is not None:
