@@ -46,7 +46,9 @@ class FactIndex:
             else [p for kind in kinds for p in self.by_kind.get(kind, [])]
         )
         if claim.kind == "number":
-            pool = [*pool, *self.by_kind.get("date", []), *self.by_value.get(claim.text, [])]
+            pool = [*pool, *self.by_kind.get("date", [])]
+        elif claim.kind == "identifier" and str(claim.value).isdigit():
+            pool = [*pool, *self.by_value.get(Decimal(str(claim.value)).normalize(), [])]
         return [place for place in pool if supports(place.fact, claim, self.year, self._units_of(place))]
 
     def _units_of(self, place: Place) -> frozenset[str]:
@@ -133,7 +135,7 @@ def _head_places(index: MessageIndex) -> Iterable[Place]:
             yield Place(fact, None, None)
     for moment in (head.sent_at, head.received_at):
         if isinstance(moment, datetime):
-            yield Place(Fact("date", dates.of_moment(moment), moment.date().isoformat(), 0, 0), None, None)
+            yield Place(Fact("date", dates.of_moment(moment), moment.date().isoformat(), 0, 0, head=True), None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ _ACTIVE = (
     re.compile(r"!\[[^\]\n]{0,1000}\]"),
     re.compile(r"\[[^\]\n]{1,1000}\]\[[^\]\n]{0,200}\](?=[^\[\]]{0,200}$)"),
     re.compile(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S", re.MULTILINE),
-    re.compile(r"<\s{0,3}[!/?]?\s{0,3}[a-zA-Z][^<>\n]{0,2000}/?>|<!--|-->|<[!/?]?[a-zA-Z][\w-]{0,40}[\s/][^<]*$"),
+    re.compile(r"<[!/?]?[a-zA-Z][^<>\n]{0,2000}>|<!--|-->|<[!/?]?[a-zA-Z][\w-]{0,40}[\s/][^<]*$"),
     re.compile(
         r"(?<![a-z])(?:data|javascript|vbscript|mailto|file|blob|about|intent|tel|sms|cid)\s{0,3}:(?=[^\s,]{2})",
         re.IGNORECASE,
@@ -16,6 +16,7 @@ _ACTIVE = (
         r"&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|quot|apos|lt|gt|amp|nbsp|ldquo|rdquo|lsquo|rsquo|laquo|raquo|bdquo|sbquo|colon|lpar|rpar);",
         re.IGNORECASE,
     ),
+    re.compile(r"\[\[[^\]\n]{0,500}\]\]"),
     re.compile(r"<\|[^|\n]{1,60}\|>|\x1b"),
 )
 _AUTOLINK = re.compile(r"<[a-z][a-z0-9+.-]{1,31}:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>", re.IGNORECASE)

@@ -44,7 +44,9 @@ class Match:
     @property
     def before(self) -> str:
         """What stands before the quotation in its stored sentence, in normal form."""
-        return normal_text(self.part.part.text[self.sentence[0] : self.start])
+        # One character more, so that an apostrophe before the quotation ("n'") is seen inside its word.
+        text, first = self.part.part.text, self.part.part.text[self.start : self.start + 1]
+        return normal_text(text[self.sentence[0] : self.start + 1]).removesuffix(normal_text(first))
 
     @property
     def after(self) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 _MARKER = re.compile(r"\[([a-z][0-9a-z]*(?:[ \t]*[,;][ \t]*[a-z][0-9a-z]*)*)\]")
+# A bracket in a bracket or before a parenthesis is a link of some markup, and a blank inside it is no label's.
+_BRACKET = re.compile(r"(?<!\[)\[(?![ \t])([^\[\]\n]{1,200})(?<![ \t])\](?![\](])")
+_BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+]|[0-9]{1,3}[.)])[ \t]+$")
 # Words that an editor puts in brackets; never labels.
 _EDITORIAL = frozenset({"sic"})
 
@@ -24,13 +27,18 @@ def find(text: str, known: Collection[str] = ()) -> tuple[Marker, ...]:
     Ranges, upper case, suffixes and other alphabets make no marker; such brackets are text.
     """
     found = []
-    for match in re.finditer(r"\[([^\[\]\n]{1,200})\]", text):
+    for match in _BRACKET.finditer(text):
         labels = tuple(label.strip(" \t") for label in re.split(r"[,;]", match.group(1)))
-        if match.group(1) in _EDITORIAL or text[match.end() : match.end() + 1] == "(":
+        if match.group(1) in _EDITORIAL or _is_ticked(text, match, known):
             continue
         if _MARKER.fullmatch(match.group()) or all(label in known for label in labels):
             found.append(Marker(match.start(), match.end(), labels))
     return tuple(found)
+
+
+def _is_ticked(text: str, match: re.Match[str], known: Collection[str]) -> bool:
+    """The box of a task list: "- [x] done"."""
+    return match.group(1) == "x" and "x" not in known and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
 
 
 def without(text: str, known: Collection[str] = ()) -> str:

@@ -154,7 +154,9 @@ def _reopens(text: str, at: int, width: int, mark: str, opened: _Open) -> bool:
 
 def _leans_right(text: str, at: int, width: int) -> bool:
     before, after = text[at - 1 : at] if at else " ", text[at + width : at + width + 1]
-    return (before.isspace() or before in "([{") and bool(after) and (after.isalnum() or after in "[\u2026.")
+    return (before.isspace() or before in "([{") and (
+        after.isalnum() or after in ("[", "\u2026") or text.startswith("..", at + width)
+    )
 
 
 def _is_inch(text: str, at: int) -> bool:
@@ -234,7 +236,10 @@ def _opens_single(text: str, at: int) -> bool:
         or before in '([{\u2014\u2013-:/"\u201c\u201e\u00ab'
         or (ord(before) > 0x2E7F and text[at] == "\u2018")
     )
-    return free and bool(after) and not after.isspace() and after not in ".,;:!?)]}'"
+    if after.isspace():
+        # Set apart by spaces, as French does; a foot mark stands behind its number.
+        return free and text[at] != "\u2019" and not text[:at].rstrip()[-1:].isdigit()
+    return free and bool(after) and after not in ".,;:!?)]}'"
 
 
 def _single_end(text: str, at: int, limit: int) -> int | None:
@@ -255,7 +260,7 @@ def _single_end(text: str, at: int, limit: int) -> int | None:
             break
         if mark == "\n" and text[position + 1 : position + 2] == "\n":
             break
-        if mark in closers and _closes_single(text, position):
+        if mark in closers and _closes_single(text, position, apart=text[at + 1].isspace()):
             last = position
             if text[position - 1] not in "sS":
                 return position
@@ -265,9 +270,9 @@ def _single_end(text: str, at: int, limit: int) -> int | None:
     return last
 
 
-def _closes_single(text: str, at: int) -> bool:
+def _closes_single(text: str, at: int, *, apart: bool) -> bool:
     before, after = text[at - 1], text[at + 1 : at + 2] or " "
-    return not before.isspace() and (bool(_TERMINATED.match(after)) or ord(after) > 0x2E7F)
+    return before.isspace() == apart and (bool(_TERMINATED.match(after)) or ord(after) > 0x2E7F)
 
 
 def _outermost(quotes: list[Quoted]) -> tuple[Quoted, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 import sentencex
 
@@ -100,7 +101,7 @@ def _guarded(text: str, at: int, language: str) -> bool:
         return False
     token = before.group()
     if token[-1] in "0123456789":
-        return _is_ordinal(token, tail, language)
+        return _is_ordinal(token, tail, language) or _follows_article(head, tail, language)
     return _is_abbreviation(token, tail, language)
 
 
@@ -121,6 +122,18 @@ def _is_ordinal(token: str, tail: str, language: str) -> bool:
         and len(digits.group()) <= 2
         and following.group()[0].islower()
     )
+
+
+_ARTICLES = re.compile(
+    r"(?<![^\W\d_])(?:der|die|das|den|dem|des|am|im|zum|zur|vom|beim|eine?[mnrs]?|unsere?[mnrs]?|ihre?[mnrs]?|seine?[mnrs]?|"
+    r"diese[mnrs]?|jede[mnrs]?|ab|bis) [0-9]{1,2}\.$",
+    re.IGNORECASE,
+)
+
+
+def _follows_article(head: str, tail: str, language: str) -> bool:
+    """"die 2. Rate": in German an article before the number and a noun after it."""
+    return language == "de" and _ARTICLES.search(head) is not None and tail[:1].isalpha()
 
 
 def _is_abbreviation(token: str, tail: str, language: str) -> bool:
@@ -166,7 +179,7 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
     """Spans of the sentences of *text*, without the white space between them."""
     edges = [0, *boundaries(text, language), len(text)]
     spans = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         stripped_start = start + len(text[start:end]) - len(text[start:end].lstrip())
         stripped_end = start + len(text[start:end].rstrip())
         if stripped_end > stripped_start:

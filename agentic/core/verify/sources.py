@@ -7,8 +7,9 @@ A quotation lies in one piece, so it never runs over a paragraph, a table row or
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from agentic.core.verify import normalise as normal
 from agentic.core.verify import segments
@@ -25,8 +26,10 @@ REPLY_PREFIX = re.compile(
 _SEPARATOR = "\n"
 _BLANK = re.compile(r"\n[ \t]*(?:\r?\n[ \t]*)+|\f")
 _OWN_LINE = re.compile(
-    r"\s*(?:[-*+\u2022\u25e6\u25aa\u2023\u00b7\u2013]|[0-9]{1,3}[.)]|[a-zA-Z][.)])\s+\S|.*(?:\t| \| |^\|)"
+    r"\s*(?:[-*+\u2022\u25e6\u25aa\u2023\u00b7\u2013]|[0-9]{1,3}[.)]|[a-zA-Z][.)])\s+\S"
 )
+# A line with cells: set apart by bars, tabs, or three blanks and more between words.
+_COLUMNS = re.compile(r"^.*\S(?:[ \t]*\t[ \t]*| \| | {3,})\S.*$|^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RANK = {"quoted": 3, "forwarded": 2, "signature": 1}
 # Stands in the copy that sentences are found in for a character that must end none.
 MASK = "\ue000"
@@ -123,8 +126,17 @@ def _index_part(part: PartText, language: str) -> PartIndex:
         pieces.append(Piece(start, end, kind, region, normalised, base))
         texts.append(normalised.text)
         base += len(normalised.text) + 1
+    _inherit_names(pieces)
     guessed = language or language_of(part.text[:4000])
     return PartIndex(part, guessed, tuple(pieces), _SEPARATOR.join(texts), tuple(piece.base for piece in pieces))
+
+
+def _inherit_names(pieces: list[Piece]) -> None:
+    """Borrowed text goes on under the name that its beginning gave, until words of another kind follow."""
+    for before, piece in pairwise(pieces):
+        region, last = piece.region, before.region
+        if region is not None and last is not None and region.kind == last.kind and not region.said_by:
+            piece.region = replace(region, said_by=last.said_by)
 
 
 def _cut(part: PartText) -> Iterable[tuple[int, int, str, Region | None]]:
@@ -134,11 +146,21 @@ def _cut(part: PartText) -> Iterable[tuple[int, int, str, Region | None]]:
         regions = (Region(0, len(part.text), "quoted"),) if prefixed else regions
     blocks = part.blocks or tuple(_own_blocks(part.text))
     edges = sorted({edge for region in regions for edge in (region.start, region.end)})
-    for block in sorted(blocks, key=lambda block: block.start):
+    for block in sorted(_with_rows(part.text, blocks), key=lambda block: block.start):
         cuts = [block.start, *edges[bisect_right(edges, block.start) : _below(edges, block.end)], block.end]
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in pairwise(cuts):
             if end > start and not part.text[start:end].isspace():
                 yield start, end, block.kind, _covering(regions, start, end)
+
+
+def _with_rows(text: str, blocks: Iterable[Block]) -> Iterable[Block]:
+    """*blocks*, with paragraphs whose lines are columns cut into rows."""
+    for block in blocks:
+        body = text[block.start : block.end]
+        if block.kind == "paragraph" and len(_COLUMNS.findall(body)) >= 2:
+            yield from _own_lines(text, block.start, block.end)
+        else:
+            yield block
 
 
 def _below(edges: list[int], end: int) -> int:
@@ -164,10 +186,10 @@ def _own_blocks(text: str) -> Iterable[Block]:
 def _own_lines(text: str, start: int, end: int) -> Iterable[Block]:
     opened, position = start, start
     for line in text[start:end].splitlines(keepends=True):
-        if _OWN_LINE.match(line):
+        row = _COLUMNS.match(line.rstrip("\r\n")) is not None
+        if row or _OWN_LINE.match(line):
             if position > opened:
                 yield Block(opened, position)
-            row = "\t" in line.strip() or "|" in line
             yield Block(position, position + len(line), "row" if row else "item")
             opened = position + len(line)
         position += len(line)

@@ -36,7 +36,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     day = r"(?:0?[1-9]|[12][0-9]|3[01])"
     nth = r"(?:st|nd|rd|th|er|\.|\u00ba|\u00aa|\u00b0)?"
     year = r"(?P<year>(?:1[6-9]|20|21)[0-9]{2}|'[0-9]{2})(?![0-9])"
-    joint = r"(?:\.? ?(?:-|to|until|bis|und|and|&|au|et|al|a|y|e|i|do|tot|t/m|en|\+) ?)"
+    joint = r"(?:\.? ?(?:-|/|to|until|bis|und|and|&|au|et|al|a|y|e|i|do|tot|t/m|en|\+) ?)"
     edge = r"(?<![0-9a-z.,/\-])"
     return {
         "day_month": re.compile(

@@ -27,6 +27,8 @@ def supports(source: Fact, claim: Fact, year: int, units: frozenset[str] = froze
 def _same_date(source: Fact, claim: Fact, year: int) -> bool:
     if not isinstance(source.value, tuple) or not isinstance(claim.value, tuple):
         return source.value == claim.value
+    if source.head and not claim.value[2]:
+        return False
     stated = (source.value[0] or year, source.value[1], source.value[2])
     wanted = claim.value
     if wanted[0] and wanted[0] != stated[0]:
@@ -39,7 +41,7 @@ def _same_date(source: Fact, claim: Fact, year: int) -> bool:
 def _same_weekday(source: Fact, claim: Fact, year: int) -> bool:
     if source.kind == "weekday":
         return source.value == claim.value
-    if source.kind != "date" or not isinstance(source.value, tuple) or not source.value[2]:
+    if source.kind != "date" or source.head or not isinstance(source.value, tuple) or not source.value[2]:
         return False
     try:
         return date(source.value[0] or year, source.value[1], source.value[2]).isoweekday() == claim.value
@@ -60,7 +62,7 @@ def _same_time(source: Fact, claim: Fact) -> bool:
 
 def _same_number(source: Fact, claim: Fact, units: frozenset[str]) -> bool:
     if source.kind == "date":
-        return _is_year(claim) and isinstance(source.value, tuple) and Decimal(source.value[0]) == claim.value
+        return not source.head and _is_year(claim) and isinstance(source.value, tuple) and Decimal(source.value[0]) == claim.value
     if source.kind not in ("number", "percent", "money") or source.value != claim.value:
         return False
     if source.unit and claim.unit:
@@ -85,13 +87,12 @@ def _same_token(source: Fact, claim: Fact) -> bool:
             return value.rsplit("@", 1)[-1] == claim.value
         if source.kind == "url":
             return value.split("/", 1)[0].split(":", 1)[0] == claim.value
-    if {source.kind, claim.kind} <= {"identifier", "phone", "number"}:
-        return _digits(source) == _digits(claim)
+    if source.kind in ("identifier", "phone") and claim.kind in ("identifier", "phone"):
+        return source.value == claim.value
+    if claim.kind == "identifier" and source.kind in ("number", "money") and str(claim.value).isdigit():
+        # A long number without a separator is one form of what may be an amount.
+        return not str(claim.value).startswith("0") and source.value == Decimal(str(claim.value))
     return source.kind == claim.kind and source.value == claim.value
-
-
-def _digits(fact: Fact) -> str:
-    return str(fact.value) if fact.kind != "number" else fact.text
 
 
 def family(fact: Fact) -> tuple[str, str]:

@@ -200,6 +200,9 @@ def worded(text: str, languages: tuple[str, ...], *, claims: bool) -> Iterator[F
     With *claims* only those that count something (a word follows), and not the word for one, which is an article.
     """
     table = {word: value for code in languages for word, value in lexicons()[code].numbers.items()}
+    # "first" and "second" order what is told; only from the third on an ordinal is a claim.
+    for code in languages:
+        table |= {word: value for word, value in lexicons()[code].ordinals.items() if not claims or value > 2}
     ones = {word for code in languages for word in lexicons()[code].one}
     for match in _WORD.finditer(text):
         value = _word_value(match, table)

@@ -73,7 +73,8 @@ def domains(text: str) -> Iterator[Fact]:
     """Dotted names: hosts, file names, packages."""
     for match in _DOMAIN.finditer(text):
         labels = match.group().split(".")
-        if max(map(len, labels[:-1])) >= 3 or (len(labels) > 2 and max(map(len, labels)) >= 3):
+        # "e.g", "u.a" and the like are abbreviations.
+        if max(map(len, labels)) >= 3:
             yield Fact("domain", match.group().removeprefix("www."), match.group(), *match.span())
 
 

@@ -27,3 +27,5 @@ class Fact:
     twelve: bool = False
     # A word follows directly ("5 rooms"), so the number counts that, not money.
     counts: bool = False
+    # Said by the head of a message, not by its text: a day there is no month or weekday that the text names.
+    head: bool = False
