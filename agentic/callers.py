@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hmac import compare_digest
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from agentic.models import AdminAct
 from mailsearch.models import ApiKey, Folder, Grant, Mailbox, Membership, Permission, Tenant
 from mailsearch.scope import Scope, resolve
 
+COMMAND_LINE = "command line"
 _PREFIX_BYTES = 5
 _SECRET_BYTES = 32
 _LAST_USE_EVERY = timedelta(minutes=1)
@@ -81,14 +84,18 @@ class Access:
         return grant
 
 
-def create_key(tenant: Tenant, name: str, access: Access, expires_at: datetime | None = None) -> tuple[ApiKey, str]:
-    """Make a key. Returns it with the token, which is kept nowhere."""
+def create_key(
+    tenant: Tenant, name: str, access: Access, expires_at: datetime | None = None, *, actor: str = COMMAND_LINE
+) -> tuple[ApiKey, str]:
+    """Make a key. Returns it with the token, which is kept nowhere. Raises ValueError for unknown permissions."""
     with transaction.atomic():
         grant = access.make_grant(tenant)
-        return _write_key(tenant, name, access.permissions, grant, secrets.token_hex(16), expires_at)
+        key, token = _write_key(tenant, name, access.permissions, grant, secrets.token_hex(16), expires_at)
+        _note(tenant, actor, "key created", key)
+    return key, token
 
 
-def rotate_key(key: ApiKey, overlap: timedelta) -> tuple[ApiKey, str]:
+def rotate_key(key: ApiKey, overlap: timedelta, *, actor: str = COMMAND_LINE) -> tuple[ApiKey, str]:
     """A new key in *key*'s place: the same caller, permissions and grant. The old one ends after *overlap*."""
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().select_related("grant").get(pk=key.pk)
@@ -96,21 +103,30 @@ def rotate_key(key: ApiKey, overlap: timedelta) -> tuple[ApiKey, str]:
         ends = timezone.now() + overlap
         if old.expires_at is None or old.expires_at > ends:
             ApiKey.objects.filter(pk=old.pk).update(expires_at=ends)
+        _note(old.tenant, actor, "key rotated", made[0])
     return made
 
 
-def revoke_key(key: ApiKey) -> None:
+def revoke_key(key: ApiKey, *, actor: str = COMMAND_LINE) -> None:
     """End *key* now; a second time changes nothing."""
-    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    with transaction.atomic():
+        if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
+            _note(key.tenant, actor, "key revoked", key)
 
 
-def add_member(tenant: Tenant, user: User, role: str, access: Access) -> Membership:
+def add_member(
+    tenant: Tenant, user: AbstractBaseUser, role: str, access: Access, *, actor: str = COMMAND_LINE
+) -> Membership:
     """Make *user* a member of *tenant*, or change the membership that is there."""
     with transaction.atomic():
         grant = access.make_grant(tenant)
         membership, _ = Membership.objects.update_or_create(
-            tenant=tenant, user=user, defaults={"role": role, "permissions": list(access.permissions), "grant": grant}
+            tenant=tenant,
+            user_id=user.pk,
+            defaults={"role": role, "permissions": list(access.permissions), "grant": grant},
         )
+        detail = {"user": user.pk, "role": role, "permissions": sorted(access.permissions)}
+        AdminAct.objects.create(tenant=tenant, actor=actor, act="member set", detail=detail)
     return membership
 
 
@@ -126,7 +142,7 @@ def resolve_key(token: str) -> Principal:
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > _LAST_USE_EVERY:
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    return _principal_of_key(key)
+    return principal_of_key(key)
 
 
 def resolve_person(user: AbstractBaseUser | AnonymousUser, tenant_slug: str = "") -> Principal:
@@ -144,16 +160,16 @@ def resolve_person(user: AbstractBaseUser | AnonymousUser, tenant_slug: str = ""
         raise Unrecognised
     if len(found) > 1:
         raise TenantUnclear
-    return _principal_of_member(found[0])
+    return principal_of_member(found[0])
 
 
 def current(principal: Principal) -> Principal | None:
     """The same caller with the rights of now, or None where it has none any more."""
     if principal.is_key:
         key = _valid_keys().filter(pk=principal.credential).first()
-        return _principal_of_key(key) if key else None
+        return principal_of_key(key) if key else None
     membership = Membership.objects.filter(pk=principal.credential, user__is_active=True).select_related("user").first()
-    return _principal_of_member(membership) if membership else None
+    return principal_of_member(membership) if membership else None
 
 
 def scope_now(principal: Principal, needs: str = "") -> Scope:
@@ -186,6 +202,12 @@ def _write_key(
     return key, f"pm_{prefix}_{secret}"
 
 
+def _note(tenant: Tenant, actor: str, act: str, key: ApiKey) -> None:
+    """Who did what to which key. Nothing in it helps to use the key."""
+    detail = {"key": key.prefix, "name": key.name, "permissions": list(key.permissions)}
+    AdminAct.objects.create(tenant=tenant, actor=actor, act=act, detail=detail)
+
+
 def _copy(grant: Grant) -> Grant:
     mailboxes, folders = list(grant.mailboxes.all()), list(grant.folders.all())
     copy = Grant.objects.get(pk=grant.pk)
@@ -196,11 +218,12 @@ def _copy(grant: Grant) -> Grant:
     return copy
 
 
-def _principal_of_key(key: ApiKey) -> Principal:
+def principal_of_key(key: ApiKey) -> Principal:
+    """Who presents *key*, without looking at whether it is valid."""
     return Principal(key.tenant_id, f"key:{key.lineage}", key.name, frozenset(key.permissions), key.grant_id, key.pk)
 
 
-def _principal_of_member(membership: Membership) -> Principal:
+def principal_of_member(membership: Membership) -> Principal:
     return Principal(
         membership.tenant_id,
         f"user:{membership.user_id}",

@@ -61,7 +61,9 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     Ends early when the caller may no longer read the run.
     """
     await _release_request_worker()
+    # Made by hand: what the library would read from the address (`channel`, `es-meta`, …) has no say here.
     request = EventRequest()
+    request.is_next = False
     request.user = principal
     request.channels = {audit.channel(principal.tenant, run)}
     request.channel_last_ids = dict.fromkeys(request.channels, after)

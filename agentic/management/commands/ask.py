@@ -1,0 +1,152 @@
+"""`manage.py ask "…" --tenant T`: ask one question and watch the run."""
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.markup import escape
+
+from agentic import answering, caps, records, responses, runs, stream
+from agentic.admission import NotPermitted, TooManyRuns
+from agentic.callers import (
+    COMMAND_LINE,
+    Access,
+    Principal,
+    TenantUnclear,
+    Unrecognised,
+    create_key,
+    principal_of_key,
+    resolve_person,
+)
+from agentic.mailjson import Json
+from agentic.management.commands.create_tenant import tenant_of
+from agentic.workers import in_worker
+from mailsearch.models import ApiKey, Permission, Tenant
+from mailsearch.sessions import pool
+
+EXIT = {"answered": 0, "insufficient_evidence": 3, "budget_exhausted": 4, "degraded": 5}
+
+
+class Command(BaseCommand):
+    help = (
+        "Ask one question of a tenant's mail. Exit: 0 answered, 3 not enough evidence, 4 budget exhausted,"
+        " 5 degraded, 1 refused."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("question")
+        parser.add_argument("--tenant", required=True, metavar="SLUG")
+        who = parser.add_mutually_exclusive_group()
+        who.add_argument("--key-name", default="", help="ask as this key, with its scope")
+        who.add_argument("--as", dest="user", default="", metavar="USER", help="ask as this person")
+        parser.add_argument("--max-steps", type=int)
+        parser.add_argument("--max-seconds", type=float)
+        parser.add_argument("--json", action="store_true", help="print the whole response, and nothing else, on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        principal = _principal(tenant_of(options["tenant"]), options["key_name"], options["user"])
+        question = runs.Ask(options["question"], max_steps=options["max_steps"], max_seconds=options["max_seconds"])
+        console = Console(stderr=True)
+        try:
+            response = asyncio.run(_ask(principal, question, console))
+        except NotPermitted as error:
+            raise CommandError(f"This caller lacks the permission {error.permission}.") from error
+        except caps.AgenticSearchOff as error:
+            raise CommandError("Agentic search is switched off for this tenant: its daily cap is 0.") from error
+        except (caps.DailyCapReached, TooManyRuns, runs.AuditUnavailable) as error:
+            raise CommandError(f"Refused: {error}.") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(response, ensure_ascii=False, indent=2))
+        else:
+            show(Console(file=getattr(self.stdout, "_out", self.stdout)), response)
+        if code := EXIT.get(str(response["outcome"]), 1):
+            raise SystemExit(code)
+
+
+async def _ask(principal: Principal, ask: runs.Ask, console: Console) -> Json:
+    async with pool():
+        started = await runs.start(principal, ask, await answering.models_for(principal.tenant))
+        if isinstance(started, runs.Started):
+            task = runs.launch(started)
+            with console.status("asking"):
+                async for frame in stream.follow(principal, started.public_id):
+                    _tell(console, frame)
+            await task
+        record = await in_worker(records.load, principal, started.public_id)
+    if record is None:
+        raise CommandError("The run may not be read any more.")
+    return responses.build(record)
+
+
+def _tell(console: Console, frame: str) -> None:
+    """One line for what happened."""
+    lines = dict(line.partition(": ")[::2] for line in frame.splitlines())
+    if lines.get("event") not in ("step", "evidence"):
+        return
+    data = json.loads(lines["data"])
+    words = {
+        "called": "calls {tool}",
+        "found": "{tool}: {total} found",
+        "asked": "asks {model}",
+        "replied": "has a reply",
+        "drafted": "drafts an answer",
+        "verified": "verified: {kept} kept, {removed} removed",
+        "cut": "stopped by {limit}",
+        "finished": "{outcome}",
+    }
+    told = words.get(data["event"], data["event"]).format_map(data)
+    console.print(f"[dim]{data['at_ms']:>6} ms[/] {data['phase']:<7} {escape(told)}")
+
+
+def show(console: Console, response: Json) -> None:
+    """A response for people: the answer with where it stands, or why there is none, and what was removed."""
+    answer = response["answer"]
+    if answer:
+        for sentence in answer["sentences"]:
+            console.print(escape(str(sentence["text"])))
+            for citation in sentence["citations"]:
+                if citation.get("quote"):
+                    console.print(f"  [dim]“{escape(citation['quote'])}”[/]")
+                sender, when = citation["from"], citation["sent_at"] or citation["received_at"]
+                console.print(f"  [dim]{escape(sender['address'])}, {when}, {citation['message_id']}[/]")
+    else:
+        console.print(f"No answer: {response['outcome']} ({response['reason']}).")
+        for search in response["searched"]:
+            console.print(
+                f"  searched for {escape(json.dumps(search['query'], ensure_ascii=False))}: {search['total']}"
+            )
+    for removed in response["removed_sentences"]:
+        console.print(f"removed ({removed['reason']}): {escape(str(removed['text']))}", style="dim")
+    for attempt in response["widen_attempts"]:
+        console.print(f"blocked ({attempt['kind']}): {attempt['tool']} {escape(attempt['argument'])}", style="dim")
+    usage, budget = response["usage"], response["budget"]
+    console.print(
+        f"{response['run_id']}: {usage['steps']} of {budget['max_steps']} steps,"
+        f" {usage['seconds']} of {budget['max_seconds']} s, {response['model']}",
+        style="dim",
+    )
+
+
+def _principal(tenant: Tenant, key_name: str, user_name: str) -> Principal:
+    if user_name:
+        user = get_user_model().objects.filter(username=user_name).first()
+        try:
+            if user is None:
+                raise Unrecognised
+            return resolve_person(user, tenant.slug)
+        except (Unrecognised, TenantUnclear) as error:
+            raise CommandError(f"{user_name} is no member of {tenant.slug}; see manage.py add_member.") from error
+    if key_name:
+        key = ApiKey.objects.filter(tenant=tenant, name=key_name, revoked_at=None).order_by("-pk").first()
+        if key is None:
+            raise CommandError(f"{tenant.slug} has no key named {key_name!r}; see manage.py create_key.")
+        return principal_of_key(key)
+    key = ApiKey.objects.filter(tenant=tenant, name=COMMAND_LINE, revoked_at=None).first()
+    if key is None:
+        # Whoever may run this may read the database anyway; the token is thrown away, so nobody else can use it.
+        key, _ = create_key(tenant, COMMAND_LINE, Access((Permission.SEARCH_AGENTIC,), all_mailboxes=True))
+    return principal_of_key(key)
