@@ -84,9 +84,9 @@ def _loosened(cursor: CursorWrapper, tenant: int, threads: set[int]) -> list[_St
         return []
     cursor.execute(
         "SELECT id, thread_id, rfc_message_id, \"references\", in_reply_to, encode(content_sha256, 'hex')"
-        " FROM (SELECT *, count(*) OVER (PARTITION BY thread_id) AS size FROM mailsearch_message"
+        " FROM (SELECT *, count(*) OVER (PARTITION BY thread_id) AS members FROM mailsearch_message"
         "       WHERE tenant_id = %s AND container_id IS NULL AND thread_id = ANY(%s)) AS m"
-        " WHERE size <= %s ORDER BY id",
+        " WHERE members <= %s ORDER BY id",
         [tenant, list(threads), _LARGEST_LOOSENED],
     )
     return [

@@ -15,6 +15,7 @@ _PAUSE = 5.0
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Embed what waits. Keyword search is complete without it; semantic search finds what is embedded."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from mailsearch.models import Mailbox, Tenant
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()
     help = "Take mail into a mailbox. It can be stopped at any time and repeated: known mail changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -111,6 +112,6 @@ def _mailbox(tenant: str, mailbox: str) -> Mailbox:
     if found is None:
         raise CommandError(
             f"The tenant {tenant!r} has no mailbox {mailbox!r};"
-            f" make it with: manage.py create_tenant {tenant} --mailbox {mailbox}"
+            f" make it with: manage.py create_mailbox {mailbox} --tenant {tenant}"
         )
     return found
