@@ -1,0 +1,65 @@
+"""Which sentences may be an answer at all: no greetings, headers, code, footers, questions, or orders to a machine."""
+
+from collections.abc import Iterable
+
+from agentic.llm.extractive import patterns
+from agentic.llm.extractive.kinds import CONTACT
+from agentic.llm.extractive.reading import Reading, Sentence
+from agentic.llm.extractive.words import fold, stop_words
+
+_FEWEST_WORDS = 3
+_FEWEST_TELLING = 2
+# As many senders and more with the very same sentence: a footer of a list or of a provider.
+_FOOTER_SENDERS = 3
+_LETTERS_AT_LEAST = 0.6
+# Kinds that a signature may answer.
+_SIGNED = CONTACT | {"url", "identifier", "place"}
+
+
+class Footers:
+    """Sentences that several senders share word for word: what lists and providers add, not what anyone says."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        senders: dict[str, set[str]] = {}
+        for reading in readings:
+            for sentence in reading.sentences:
+                senders.setdefault(_bare(sentence.text), set()).add(reading.head.sender.address)
+        self._shared = {text for text, who in senders.items() if len(who) >= _FOOTER_SENDERS}
+
+    def __contains__(self, sentence: Sentence) -> bool:
+        return _bare(sentence.text) in self._shared
+
+
+def is_eligible(sentence: Sentence, kind: str) -> bool:
+    """Whether *sentence* may answer a question of *kind*."""
+    text = sentence.text
+    if gives_orders(text) or is_header(text) or patterns.line("patch").search(text):
+        return False
+    if sentence.in_signature and kind not in _SIGNED:
+        return False
+    if kind in CONTACT or kind == "identifier":
+        return True
+    if text.rstrip("\"' )*").endswith("?") or patterns.line("salutation").match(text):
+        return False
+    return _says_something(sentence) and not patterns.line("attribution").search(text)
+
+
+def gives_orders(text: str) -> bool:
+    """Whether *text* speaks to whatever machine reads it, or demands that a link be followed."""
+    return patterns.orders().search(text) is not None
+
+
+def is_header(text: str) -> bool:
+    """Whether *text* is a line of a mail's header that was copied into a body."""
+    return patterns.line("header").match(text) is not None
+
+
+def _says_something(sentence: Sentence) -> bool:
+    telling = sum(fold(word.raw) not in stop_words() for word in sentence.words)
+    letters = sum(sign.isalpha() or sign.isspace() for sign in sentence.text)
+    prose = letters >= _LETTERS_AT_LEAST * len(sentence.text)
+    return len(sentence.words) >= _FEWEST_WORDS and telling >= _FEWEST_TELLING and prose
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.lower().split())
