@@ -39,9 +39,13 @@ async def search(
     narrowing: Narrowing,
     *,
     depth: int,
+    exact_up_to: int = EXACT_UP_TO,
 ) -> list[Nearest]:
-    """At most *depth* messages, the nearest first; as many as there are, if fewer."""
-    exact = len(embedding) not in INDEXED_DIMENSIONS or await _is_small(conn, scope, model)
+    """At most *depth* messages, the nearest first; as many as there are, if fewer.
+
+    Scopes whose mailboxes hold at most *exact_up_to* passages are compared passage by passage.
+    """
+    exact = len(embedding) not in INDEXED_DIMENSIONS or await _is_small(conn, scope, model, exact_up_to)
     limit = depth * _PASSAGES_A_MESSAGE
     while True:
         found, passages = await _nearest(conn, scope, embedding, model, narrowing, limit, exact)
@@ -52,14 +56,14 @@ async def search(
         exact = True
 
 
-async def _is_small(conn: AsyncConnection[TupleRow], scope: Scope, model: str) -> bool:
+async def _is_small(conn: AsyncConnection[TupleRow], scope: Scope, model: str, most: int) -> bool:
     cursor = await conn.execute(
         "SELECT count(*) FROM (SELECT FROM mailsearch_passagevector"
         " WHERE mailbox_id = ANY(%s) AND model = %s LIMIT %s) AS found",
-        [sorted(scope.mailboxes), model, EXACT_UP_TO + 1],
+        [sorted(scope.mailboxes), model, most + 1],
     )
     row = await cursor.fetchone()
-    return row is None or int(row[0]) <= EXACT_UP_TO
+    return row is None or int(row[0]) <= most
 
 
 async def _nearest(

@@ -1,0 +1,162 @@
+"""Under row-level security the database still uses its indexes, and a pooled connection forgets whom it served."""
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import async_to_sync
+
+from mailsearch.hits import SearchRequest, SearchResult
+from mailsearch.scope import Scope
+from mailsearch.search import engine, semantic
+from mailsearch.search.narrowing import whole
+from mailsearch.sessions import dsn, pool
+from tests.mailsearch.posting import Letter, Office
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MANY = 4_000
+_FILL = """
+INSERT INTO mailsearch_thread (tenant_id, public_id) SELECT %(tenant)s, 'thr_fill_' || %(mailbox)s;
+INSERT INTO mailsearch_message (tenant_id, mailbox_id, folder_id, thread_id, quarantined, public_id, content_sha256,
+    words_sha256, rfc_message_id, in_reply_to, "references", subject, received_at, date_disputed, language, list_id,
+    spf, dkim, dmarc, size, flags, attachment_count, body_text, body_blocks, body_regions, hidden_text, alternatives_differ,
+    text_version, defects, extras)
+SELECT %(tenant)s, %(mailbox)s, %(folder)s,
+    (SELECT id FROM mailsearch_thread WHERE public_id = 'thr_fill_' || %(mailbox)s),
+    false, 'msg_fill_' || %(mailbox)s || '_' || n, sha256(n::text::bytea), sha256(n::text::bytea), '', '{}', '{}',
+    'Filling ' || n, now() - n * interval '1 minute', false, 'en', '', 'unknown', 'unknown', 'unknown', 1, '{}', 0,
+    'word' || n || ' common', '[]', '[]', '', false, 1, '[]', '{}'
+FROM generate_series(1, %(many)s) AS n;
+INSERT INTO mailsearch_searchdocument (tenant_id, mailbox_id, quarantined, message_id, words, length)
+SELECT tenant_id, mailbox_id, false, id, array_to_tsvector(string_to_array(body_text, ' ')), 2
+FROM mailsearch_message WHERE mailbox_id = %(mailbox)s;
+INSERT INTO mailsearch_passage (tenant_id, mailbox_id, quarantined, message_id, start, "end")
+SELECT tenant_id, mailbox_id, false, id, 0, length(body_text) FROM mailsearch_message WHERE mailbox_id = %(mailbox)s;
+INSERT INTO mailsearch_passagevector (tenant_id, mailbox_id, quarantined, message_id, passage_id, model, embedding)
+SELECT tenant_id, mailbox_id, false, message_id, id, 'noise',
+    (SELECT array_agg(sin(p.id * 7919.0 * d)) FROM generate_series(1, 512) AS d)::real[]::halfvec
+FROM mailsearch_passage p WHERE mailbox_id = %(mailbox)s AND message_id %% %(share)s = 0;
+ANALYZE;
+"""
+
+
+def fill(owner_conninfo: str, office: Office, mailbox: str, *, share: int = 1) -> Scope:
+    """Many messages of two words each, and a vector for one in *share* of them."""
+    folder = office.folder(mailbox)
+    values = {
+        "tenant": office.tenant.pk,
+        "mailbox": folder.mailbox_id,
+        "folder": folder.pk,
+        "many": MANY,
+        "share": share,
+    }
+    with psycopg.ClientCursor(psycopg.connect(owner_conninfo, autocommit=True)) as cursor:
+        cursor.execute(_FILL, values)
+        cursor.connection.close()
+    return office.scope(mailbox)
+
+
+def uses(owner_conninfo: str) -> dict[str, int]:
+    """How often each index, and each table by itself, was read so far."""
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        rows = conn.execute(
+            "SELECT indexrelname, idx_scan FROM pg_stat_user_indexes"
+            " UNION ALL SELECT relname, seq_scan FROM pg_stat_user_tables"
+        ).fetchall()
+    return {name: count or 0 for name, count in rows}
+
+
+def find(scope: Scope, text: str, **more: Any) -> SearchResult:
+    return async_to_sync(engine.search)(scope, SearchRequest(text, mode="keyword", **more))
+
+
+def test_keyword_search_uses_the_full_text_index(owner_conninfo: str) -> None:
+    scope = fill(owner_conninfo, Office(), "big", share=MANY)
+    before = uses(owner_conninfo)
+    assert find(scope, "word77").total == 1
+    after = uses(owner_conninfo)
+    assert after["search_document_words"] > before["search_document_words"]
+    assert after["mailsearch_searchdocument"] == before["mailsearch_searchdocument"]
+
+
+def test_a_common_word_is_capped_and_says_so(owner_conninfo: str) -> None:
+    result = find(fill(owner_conninfo, Office(), "big", share=MANY), "common", limit=100)
+    assert len(result.hits) == 100
+    assert (result.total, result.total_is_exact) == (2_000, False)
+    assert result.hits[0].head.subject == "Filling 1"
+
+
+def test_approximate_search_uses_the_vector_index_and_brings_as_many_as_there_are(owner_conninfo: str) -> None:
+    scope = fill(owner_conninfo, Office(), "big", share=4)
+    vector = [1.0, *[0.0] * 511]
+
+    async def nearest(depth: int) -> int:
+        async with scope.reading() as conn:
+            return len(await semantic.search(conn, scope, vector, "noise", whole(scope), depth=depth, exact_up_to=100))
+
+    before = uses(owner_conninfo)
+    assert async_to_sync(nearest)(10) == 10
+    after = uses(owner_conninfo)
+    assert after["vector_near_512"] > before["vector_near_512"]
+    assert async_to_sync(nearest)(MANY) == MANY // 4
+
+
+def test_vectors_of_another_model_are_not_compared() -> None:
+    office = Office()
+    posted = office.post("sales", Letter("harbour"), Letter("tyres"))
+    office.embed("sales", "old", {posted[0].pk: [1.0, 0.0]})
+    office.embed("sales", "new", {posted[1].pk: [0.0, 1.0, 0.0]})
+    scope = office.scope("sales")
+
+    async def nearest() -> list[int]:
+        async with scope.reading() as conn:
+            found = await semantic.search(conn, scope, [1.0, 0.0, 0.0], "new", whole(scope), depth=10)
+        return [one.message_id for one in found]
+
+    assert async_to_sync(nearest)() == [posted[1].pk]
+
+
+def test_two_tenants_at_once_through_one_pool_never_mix() -> None:
+    offices = [Office(), Office()]
+    for number, office in enumerate(offices):
+        office.post("sales", *(Letter(f"harbour plan {number}", subject=f"of {number}") for _ in range(3)))
+    scopes = [office.scope("sales") for office in offices]
+
+    async def hammer() -> list[tuple[int, set[str]]]:
+        async def ask(number: int) -> tuple[int, set[str]]:
+            result = await engine.search(scopes[number], SearchRequest("harbour", mode="keyword"))
+            return number, {hit.head.subject for hit in result.hits}
+
+        async with pool(size=3):
+            return await asyncio.gather(*(ask(one % 2) for one in range(60)))
+
+    assert all(found == {f"of {number}"} for number, found in async_to_sync(hammer)())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, '{}', '{}', 10)",
+        "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, '{}', '{}', 10)",
+        "mail_search.frequencies('{\"folders\": [1]}', '{''harbour''}')",
+        "mail_search.nearest('{\"folders\": [1]}', 'noise', '[1,0]', 10, true)",
+        "mail_search.first_bearers('{Ann Abel}', '{1}', NULL, NULL)",
+    ],
+)
+def test_without_a_scope_in_the_session_the_search_functions_find_nothing(call: str) -> None:
+    Office().post("sales", Letter("harbour"))
+    with psycopg.connect(dsn(), autocommit=True) as conn:
+        rows = conn.execute(f"SELECT * FROM {call}").fetchall()
+    assert all(row[-1] == 0 for row in rows)
+
+
+def test_nobody_else_may_run_the_search_functions(owner_conninfo: str) -> None:
+    with psycopg.connect(owner_conninfo) as conn:
+        rows = conn.execute(
+            "SELECT p.proname, has_function_privilege('public', p.oid, 'EXECUTE'), p.prosecdef, p.proconfig::text"
+            " FROM pg_proc p WHERE p.pronamespace = 'mail_search'::regnamespace"
+        ).fetchall()
+    assert rows
+    assert [name for name, public, *_ in rows if public] == []
+    assert [name for name, _, definer, settings in rows if definer and "search_path" not in (settings or "")] == []
