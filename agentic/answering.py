@@ -1,14 +1,15 @@
 """Which model answers for a tenant: the configured one where text may leave for it, else the built-in reader."""
 
 from functools import lru_cache
-from importlib import import_module
 
 from django.conf import settings
 
 from agentic.admission import Models
 from agentic.core.ports import Model
 from agentic.llm.configured import configured_models
+from agentic.llm.extractive import ExtractiveReader
 from agentic.workers import in_worker
+from mailsearch.embeddings import configured_embedder
 from mailsearch.models import Tenant
 
 
@@ -26,9 +27,8 @@ async def models_for(tenant: int) -> Models:
 
 
 def reader() -> Model:
-    """The built-in extractive reader."""
-    made: Model = import_module("agentic.llm.extractive").ExtractiveReader()
-    return made
+    """The built-in extractive reader, which compares meanings by the embedding that comes along."""
+    return ExtractiveReader(configured_embedder(Tenant.MayLeave.NOTHING).embed)
 
 
 def _configured() -> Models | None:

@@ -15,7 +15,7 @@ import psycopg
 from asgiref.sync import ThreadSensitiveContext
 
 from agentic import finishing
-from agentic.admission import Ask, Models, Replayed, Started, start
+from agentic.admission import Ask, Models, Replayed, Started, TooManyRuns, start
 from agentic.audit import Recorder
 from agentic.callers import Principal, scope_now
 from agentic.core.events import Event, Finished
@@ -28,8 +28,21 @@ from mailsearch.scope import Scope
 from mailsearch.search import coverage
 from mailsearch.sessions import Binding, session
 
-__all__ = ["Ask", "AuditUnavailable", "Models", "Replayed", "Started", "cancel", "close_left_over", "drain", "execute",
-           "launch", "start", "wait"]  # fmt: skip
+__all__ = [
+    "Ask",
+    "AuditUnavailable",
+    "Models",
+    "Replayed",
+    "Started",
+    "TooManyRuns",
+    "cancel",
+    "close_left_over",
+    "drain",
+    "execute",
+    "launch",
+    "start",
+    "wait",
+]
 
 # How often a run says that it lives, and looks whether it was cancelled.
 _HEARTBEAT_SECONDS = 0.5
@@ -142,6 +155,7 @@ def _loop(started: Started) -> Loop:
         toolbox,
         started.limits,
         fallback=started.models.fallback,
+        read_threads=toolbox.threads,
         overhead_seconds=_OVERHEAD_SECONDS + time.monotonic() - started.began,
     )
 

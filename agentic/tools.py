@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,13 @@ class MailTools:
                 return await self._remembered(call.name, arguments)
         except (psycopg.Error, TimeoutError) as error:
             raise ToolUnavailable(type(error).__name__) from error
+
+    async def threads(self, ids: Collection[str], deadline: float) -> Mapping[str, tuple[MessageText, ...]]:
+        """The messages in scope of each thread, by its id: what verification compares an answer with."""
+        async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+            scope = await self.scope_now()
+            found = {thread: await reading.thread(scope, thread) for thread in ids}
+        return {thread: messages for thread, messages in found.items() if messages}
 
     async def _remembered(self, name: str, arguments: Arguments) -> ToolResult:
         scope = await self.scope_now()

@@ -93,7 +93,7 @@ def test_nobody_else_can_follow_a_run(service: Service, settings: Any) -> None:
 def test_a_last_event_id_that_names_no_event_is_refused(service: Service, settings: Any, last: str) -> None:
     with configured(settings, answers_golf()), service.client(house().jo.headers) as client:
         run = next(events(iter(_ask(client).split("\n"))))[2]["run_id"]
-        refused = client.get(f"/v1/runs/{run}/events", headers={"Last-Event-ID": last.encode()})  # type: ignore[dict-item]
+        refused = client.get(f"/v1/runs/{run}/events", headers=[(b"Last-Event-ID", last.encode())])
     assert refused.status_code == 400
     assert refused.json()["errors"][0]["field"] == "Last-Event-ID"
 
