@@ -20,8 +20,8 @@ _FILL = """
 INSERT INTO mailsearch_thread (tenant_id, public_id) SELECT %(tenant)s, 'thr_fill_' || %(mailbox)s;
 INSERT INTO mailsearch_message (tenant_id, mailbox_id, folder_id, thread_id, quarantined, public_id, content_sha256,
     words_sha256, rfc_message_id, in_reply_to, "references", subject, received_at, date_disputed, language, list_id,
-    spf, dkim, dmarc, size, flags, attachment_count, body_text, body_blocks, body_regions, hidden_text, alternatives_differ,
-    text_version, defects, extras)
+    spf, dkim, dmarc, size, flags, attachment_count, body_text, body_blocks, body_regions, hidden_text,
+    alternatives_differ, text_version, defects, extras)
 SELECT %(tenant)s, %(mailbox)s, %(folder)s,
     (SELECT id FROM mailsearch_thread WHERE public_id = 'thr_fill_' || %(mailbox)s),
     false, 'msg_fill_' || %(mailbox)s || '_' || n, sha256(n::text::bytea), sha256(n::text::bytea), '', '{}', '{}',

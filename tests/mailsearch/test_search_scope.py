@@ -35,7 +35,8 @@ class Compass:
     def embed(self, texts: Any) -> Vectors:
         rows = [[text.lower().count(word) for word in ("harbour", "contract", "tyres")] + [1] for text in texts]
         vectors = np.asarray(rows, dtype=np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalised
 
 
 @dataclass

@@ -1,0 +1,127 @@
+"""How well search finds: MRR@10 and recall@10 of the three modes over questions with known answers.
+
+`python -m bench.search_quality QUESTIONS.jsonl --tenant SLUG` asks each answerable question, and its paraphrase where
+there is one, over all mail of a tenant that has been taken in and embedded. A question names the Message-IDs that
+answer it (`gold_message_ids`, and `alt_message_ids` with the same words).
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import django
+
+if TYPE_CHECKING:
+    from mailsearch.scope import Scope
+
+MODES: tuple[Literal["keyword", "semantic", "hybrid"], ...] = ("keyword", "semantic", "hybrid")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked and the Message-IDs that answer it, without angle brackets."""
+
+    name: str
+    text: str
+    gold: frozenset[str]
+    kind: str
+
+
+def questions(lines: Iterable[str]) -> list[Question]:
+    """The answerable questions, and their paraphrases as questions of their own."""
+    found = []
+    for line in lines:
+        row = json.loads(line)
+        if not row.get("answerable"):
+            continue
+        gold = frozenset(one.strip("<>") for one in [*row["gold_message_ids"], *row.get("alt_message_ids", ())])
+        found.append(Question(row["id"], row["question"], gold, "question"))
+        if row.get("paraphrase"):
+            found.append(Question(f"{row['id']}-p", row["paraphrase"], gold, "paraphrase"))
+    return found
+
+
+def figures(ranks: Sequence[int | None]) -> Mapping[str, float]:
+    """MRR and recall over the rank of the first right hit among the first ten, or None."""
+    return {
+        "n": len(ranks),
+        "mrr_10": round(statistics.fmean(1 / rank if rank else 0.0 for rank in ranks), 3) if ranks else 0.0,
+        "recall_10": round(sum(rank is not None for rank in ranks) / len(ranks), 3) if ranks else 0.0,
+    }
+
+
+async def measure(tenant: str, asked: Sequence[Question], *, verbose: bool) -> Mapping[str, object]:
+    """Figures by mode and kind of question, with the median of milliseconds."""
+    from asgiref.sync import sync_to_async
+
+    from mailsearch.hits import SearchRequest
+    from mailsearch.search import engine
+    from mailsearch.sessions import pool
+
+    scope = await sync_to_async(_scope)(tenant)
+    report: dict[str, object] = {}
+    async with pool():
+        # The first query of a process loads the embedding model.
+        await engine.search(scope, SearchRequest("warm up"), patience=60)
+        for mode in MODES:
+            ranks: dict[str, list[int | None]] = {"question": [], "paraphrase": []}
+            took = []
+            for question in asked:
+                started = time.perf_counter()
+                result = await engine.search(scope, SearchRequest(question.text, mode=mode, limit=10), patience=60)
+                took.append((time.perf_counter() - started) * 1000)
+                found = [hit.rank for hit in result.hits if hit.head.rfc_message_id in question.gold]
+                ranks[question.kind].append(found[0] if found else None)
+                if verbose:
+                    sys.stderr.write(f"{mode} {question.name} {found[:1]} {question.text[:70]}\n")
+            report[mode] = {kind: figures(some) for kind, some in ranks.items()} | {
+                "median_ms": round(statistics.median(took), 1)
+            }
+    return report
+
+
+def _scope(slug: str) -> "Scope":
+    from mailsearch.models import Folder, Tenant
+    from mailsearch.scope import Scope
+
+    tenant = Tenant.objects.get(slug=slug)
+    return Scope(tenant.pk, frozenset(Folder.objects.filter(tenant=tenant).values_list("id", "mailbox_id")))
+
+
+def run() -> Mapping[str, object]:
+    """The figures of the questions that the environment names, if it does."""
+    path, tenant = os.environ.get("PM_BENCH_QUESTIONS"), os.environ.get("PM_BENCH_TENANT")
+    if not path or not tenant:
+        return {"skipped": "name PM_BENCH_QUESTIONS and PM_BENCH_TENANT"}
+    return _measured(Path(path), tenant, verbose=False)
+
+
+def _measured(path: Path, tenant: str, *, verbose: bool) -> Mapping[str, object]:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
+    django.setup()
+    with path.open(encoding="utf-8") as lines:
+        asked = questions(lines)
+    return asyncio.run(measure(tenant, asked, verbose=verbose))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--tenant", required=True)
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    report = _measured(options.questions, options.tenant, verbose=options.verbose)
+    sys.stdout.write(json.dumps(report) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
