@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentic.core.answer import Citation, DraftQuote, Policy, Sentence
 from agentic.core.verify import absence, check_facts, cues, form, lookup, markers, speaker, support
@@ -81,7 +81,8 @@ class _Work:
 
 def check(claim: Claim, position: int, bench: Bench) -> Sentence:
     """The verdict on one unit."""
-    work = _Work(claim, form.visible(_shown(claim.unit, bench.sources)))
+    clean = replace(claim.unit, text=form.visible(claim.unit.text))
+    work = _Work(claim, _shown(clean, bench.sources))
     try:
         return _keep(work, position, bench)
     except Removed as removed:
@@ -105,15 +106,10 @@ def _shown(unit: Unit, known: Collection[str]) -> str:
         pieces += [unit.text[position:start], unit.text[start:end]]
         position = end
     pieces.append(unit.text[position:])
-    joined = "\ue003".join(pieces)
-    hidden = [piece if number % 2 else "" for number, piece in enumerate(pieces)]
-    if not any(markers.find(piece, known) for piece in hidden):
-        return markers.without(unit.text, known)
-    outside = markers.without(
-        "\ue003".join(f"\ue004{number}\ue004" if number % 2 else piece for number, piece in enumerate(pieces)), known
-    )
-    del joined
-    return re.sub(r"\ue004([0-9]+)\ue004", lambda match: pieces[int(match.group(1))], outside).replace("\ue003", "")
+    # Quotations stand aside while the markers go, each under its number.
+    held = "".join(f"\ue003{number}\ue003" if number % 2 else piece for number, piece in enumerate(pieces))
+    shown = re.sub("\ue003([0-9]+)\ue003", lambda match: pieces[int(match.group(1))], markers.without(held, known))
+    return shown.lstrip("> ") if unit.kind == "sentence" else shown
 
 
 def _keep(work: _Work, position: int, bench: Bench) -> Sentence:
@@ -151,8 +147,8 @@ def _labels(work: _Work, bench: Bench) -> tuple[str, ...]:
     )
     outside = [marker for marker in found if not any(quote.start < marker.start < quote.end for quote in inside)]
     if work.claim.unit.kind == "code":
-        closing = text.rfind("```") if "```" in text else text.rfind("~~~")
-        outside = [marker for marker in outside if marker.start > closing]
+        closing = re.search(r"\n[ \t]{0,3}(?:```+|~~~+)[^\n`~]*(?:\n[^`~]*)?$", text)
+        outside = [marker for marker in outside if closing and marker.start > closing.start()]
     listed = [label for marker in outside for label in marker.labels]
     listed += [*work.claim.citations, *(quote.label for quote in work.claim.quotes)]
     return tuple(dict.fromkeys(listed))

@@ -8,7 +8,7 @@ from itertools import product
 
 from agentic.core.verify.facts import dates
 from agentic.core.verify.facts.extract import extract
-from agentic.core.verify.facts.match import family, supports
+from agentic.core.verify.facts.match import family, is_long, supports
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.lookup import Match
 from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
@@ -47,7 +47,7 @@ class FactIndex:
         )
         if claim.kind == "number":
             pool = [*pool, *self.by_kind.get("date", [])]
-        elif claim.kind == "identifier" and str(claim.value).isdigit():
+        elif is_long(claim):
             pool = [*pool, *self.by_value.get(Decimal(str(claim.value)).normalize(), [])]
         return [place for place in pool if supports(place.fact, claim, self.year, self._units_of(place))]
 

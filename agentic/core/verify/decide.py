@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from agentic.core.answer import Draft, DraftSentence, Policy, Sentence, Verification
-from agentic.core.verify import form, later, speaker, units
+from agentic.core.verify import form, later, rebuild, speaker, units
 from agentic.core.verify.check import Bench, Claim, check
 from agentic.core.verify.sources import SourceCache
 from agentic.core.verify.units import Unit
@@ -58,7 +59,15 @@ def _decide(claim: Claim, position: int, bench: Bench) -> Sentence:
         return Sentence(
             position=position, drafted=claim.unit.text, text=form.visible(claim.unit.text), kept=True, structural=True
         )
-    return check(claim, position, bench)
+    sentence = check(claim, position, bench)
+    if sentence.kept and not _stays_one(sentence, bench):
+        return replace(sentence, kept=False, support=None, reason="no_citation", qualified=False, translated=False)
+    return sentence
+
+
+def _stays_one(sentence: Sentence, bench: Bench) -> bool:
+    """Whether the unit, as the answer will show it, is still one unit: else a part of it would stand uncited."""
+    return len(units.split(rebuild.line(sentence, bench.sources, cite="label"), bench.sources)) == 1
 
 
 def _claims(draft: Draft, sources: Mapping[str, MessageText]) -> list[Claim]:

@@ -3,6 +3,7 @@
 import re
 
 _ACTIVE = (
+    re.compile(r"```|~~~"),
     re.compile(r"!?\[[^\]\n]{0,1000}\]\s{0,2}\("),
     re.compile(r"!\[[^\]\n]{0,1000}\]"),
     re.compile(r"\[[^\]\n]{1,1000}\]\[[^\]\n]{0,200}\](?=[^\[\]]{0,200}$)"),
@@ -25,6 +26,13 @@ _SCHEMED = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+# Control characters and those of private use mean nothing to a reader; the verifier marks places with some of them.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\ufff9-\uffff]")
+
+
+def blanked(text: str) -> str:
+    """*text* with control and private characters made blanks; every other keeps its place."""
+    return _CONTROL.sub(" ", text)
 
 
 def active(text: str) -> str:
@@ -47,4 +55,4 @@ def links(text: str) -> list[str]:
 
 def visible(text: str) -> str:
     """*text* without the characters that no reader sees and that can make it read otherwise."""
-    return _HIDDEN.sub("", text)
+    return _HIDDEN.sub("", _CONTROL.sub(" ", text))

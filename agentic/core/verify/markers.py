@@ -48,7 +48,7 @@ def without(text: str, known: Collection[str] = ()) -> str:
         pieces.append(text[position : marker.start])
         position = marker.end
     pieces.append(text[position:])
-    joined = "".join(piece if index == 0 else "\u0000" + piece for index, piece in enumerate(pieces))
-    joined = re.sub(r"[ \t]*\u0000[ \t]*(?=[.,;:!?\u3002\u0964)\u0000]|$)", "", joined, flags=re.MULTILINE)
-    joined = re.sub(r"(^|[ \t\n])\u0000[ \t]*", r"\1", joined)
-    return joined.replace("\u0000", "").strip()
+    joined = "".join(piece if index == 0 else "\ue002" + piece for index, piece in enumerate(pieces))
+    joined = re.sub(r"[ \t]*\ue002[ \t]*(?=[.,;:!?\u3002\u0964)\ue002]|$)", "", joined, flags=re.MULTILINE)
+    joined = re.sub(r"(^|[ \t\n])\ue002[ \t]*", r"\1", joined)
+    return joined.replace("\ue002", "").strip()

@@ -10,7 +10,7 @@ from agentic.core.verify.sources import normal_text
 from mailsearch.hits import MessageText
 
 _MARKS = (('"', '"'), ("\u201c", "\u201d"), ("\u00ab", "\u00bb"), ("\u300c", "\u300d"))
-_STOP = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\u0964]+$")
+_STOP = re.compile(r"(?:\s*[.!?\u2026\u3002\uff01\uff1f\u0964])+$")
 
 
 def rebuild(
@@ -21,18 +21,19 @@ def rebuild(
     Each is followed by its verified quotation where it does not hold that already, and by `[sender address, date]` (or,
     with *cite* "label", by `[label]`, a form that can be verified again and then loses nothing).
     """
-    pieces: list[str] = []
+    lines: list[str] = []
     for sentence in verification.sentences:
         if not sentence.kept:
             continue
-        block = sentence.structural or _is_block(sentence.text)
-        separator = "\n" if pieces and (block or _is_block(pieces[-1])) else " "
-        if sentence.structural:
-            line = sentence.text
-        else:
-            line = _line(sentence, sources, cite)
-        pieces.append((separator if pieces else "") + line)
-    return "".join(pieces)
+        text = sentence.text if sentence.structural else line(sentence, sources, cite=cite)
+        separator = " " if lines and _flows(lines[-1], text) else "\n"
+        lines.append((separator if lines else "") + text)
+    return "".join(lines)
+
+
+def _flows(before: str, text: str) -> bool:
+    """Whether two lines can stand in one paragraph and still be told apart as sentences."""
+    return not _is_block(before) and not _is_block(text) and before.endswith("].") and text[:1].isupper()
 
 
 def redraft(verification: Verification, sources: Mapping[str, MessageText]) -> Draft:
@@ -44,7 +45,8 @@ def _is_block(text: str) -> bool:
     return re.match(r"\s*(?:[-*+\u2022#>|]|[0-9]{1,3}[.)]\s|```|~~~)", text) is not None or "\n" in text.strip()
 
 
-def _line(sentence: Sentence, sources: Mapping[str, MessageText], cite: str) -> str:
+def line(sentence: Sentence, sources: Mapping[str, MessageText], *, cite: Literal["sender", "label"]) -> str:
+    """One kept unit as the answer shows it."""
     text = sentence.text.rstrip()
     added = [
         _quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)
@@ -55,7 +57,8 @@ def _line(sentence: Sentence, sources: Mapping[str, MessageText], cite: str) -> 
     if text.endswith(("```", "~~~")):
         return text + sources_named
     if text.endswith("|"):
-        cell = "".join(f" {quote}" for quote in added) + sources_named
+        # A bar in a quotation would begin another cell: then the row is left as it is.
+        cell = "".join(f" {quote}" for quote in added if "|" not in quote) + sources_named
         return f"{text[:-1].rstrip()}{cell} |"
     stop = _STOP.search(text)
     body, end = (text[: stop.start()], stop.group()) if stop and not text.startswith(">") else (text, "")
@@ -63,9 +66,10 @@ def _line(sentence: Sentence, sources: Mapping[str, MessageText], cite: str) -> 
         return body + sources_named + end
     joined = " \u2014 ".join(added)
     lead = body.rstrip(" :,;")
-    return (
-        f"{lead}: {joined}{sources_named}{end if end.strip('.') == '' else '.'}" if lead else f"{joined}{sources_named}"
-    )
+    # "[x]:" would be the definition of a link.
+    pause = " \u2014" if lead.endswith("]") else ":"
+    closing = end if not end.strip(".") else "."
+    return f"{lead}{pause} {joined}{sources_named}{closing}" if lead else f"{joined}{sources_named}"
 
 
 def _holds(text: str, citation: Citation) -> bool:
@@ -78,7 +82,7 @@ def _holds(text: str, citation: Citation) -> bool:
 
 def _quoted(quote: str) -> str:
     """The stored words on one line between marks that do not occur in them."""
-    words = re.sub(r"\s+", " ", re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).strip().replace("|", "\u00a6")
+    words = re.sub(r"\s+", " ", re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).strip()
     for opening, closing in _MARKS:
         if opening not in words and closing not in words:
             return f"{opening}{words}{closing}"

@@ -9,6 +9,7 @@ import sentencex
 from agentic.core.verify.words import lexicons
 
 _TERMINATORS = ".!?\u2026\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FULL_WIDTH = re.compile("[\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d]+")
 # A full stop glued to the next sentence, or followed by space and anything that can begin one.
 _CANDIDATE = re.compile(r"(?P<stop>[.!?\u2026]+)(?P<close>[\"'\u201d\u2019\u00bb)\]]*)(?P<gap>\s*)(?=(?P<next>\S))")
@@ -41,7 +42,8 @@ def boundaries(text: str, language: str = "") -> list[int]:
 def _proposed(text: str, language: str) -> set[int]:
     known = language if language in _abbreviations() else (language or "en")
     found, position = set(), 0
-    for piece in sentencex.segment(known, text):
+    # A lone surrogate can't be handed over.
+    for piece in sentencex.segment(known, _SURROGATE.sub("\ufffd", text)):
         position += len(piece)
         found.add(position)
     # The splitter must give back the text it was given; if not, the rules here decide alone.
@@ -178,10 +180,26 @@ _SENTENCE_OPENERS = frozenset(
 def split(text: str, language: str = "") -> list[tuple[int, int]]:
     """Spans of the sentences of *text*, without the white space between them."""
     edges = [0, *boundaries(text, language), len(text)]
-    spans = []
+    spans: list[tuple[int, int]] = []
+    waiting = -1
     for start, end in pairwise(edges):
-        stripped_start = start + len(text[start:end]) - len(text[start:end].lstrip())
-        stripped_end = start + len(text[start:end].rstrip())
-        if stripped_end > stripped_start:
-            spans.append((stripped_start, stripped_end))
-    return spans
+        first = start + len(text[start:end]) - len(text[start:end].lstrip())
+        last = start + len(text[start:end].rstrip())
+        if last <= first:
+            continue
+        if not _only_punctuation(text[first:last]):
+            spans.append((first if waiting < 0 else waiting, last))
+            waiting = -1
+        elif spans:
+            spans[-1] = (spans[-1][0], last)
+        else:
+            waiting = first if waiting < 0 else waiting
+    return spans if waiting < 0 or spans else [(waiting, len(text.rstrip()))]
+
+
+def _only_punctuation(piece: str) -> bool:
+    """Marks that say nothing by themselves and go with the sentence beside them."""
+    return all(character in _STRAY or character.isspace() for character in piece)
+
+
+_STRAY = frozenset(".!?\u2026,;:)]}\u3002\uff01\uff1f\u0964-_/|")

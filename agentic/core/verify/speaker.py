@@ -67,7 +67,10 @@ def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence
             return next(iter(named))
         position = end
     outside = _outside(unit, spans)
-    named = {name for name in _all_speakers(normal_text(outside), people.names) if name}
+    plain = normal_text(outside)
+    # A quotation given beside the unit is shown behind it, after a colon.
+    listed = [*_all_speakers(plain, people.names), _before_colon(plain.rstrip(" .!?\u2026") + ":", people.names)]
+    named = {name for name in listed if name}
     for match in loose:
         if named and not named & author_of(match):
             return sorted(named)[0]
@@ -121,9 +124,15 @@ def _speaker_before(text: str, names: frozenset[str]) -> str:
     for at in range(len(words) - 1, -1, -1):
         if words[at] in verbs:
             return _subject(words, at, names) or _inverted(words, at, names)
-    if re.search(r"[:\uff1a]\s*$", text) and words and _bare(words[-1]) in names:
-        return _bare(words[-1])
-    return _after_preposition(words, names)
+    return _before_colon(text, names) or _after_preposition(words, names)
+
+
+def _before_colon(text: str, names: frozenset[str]) -> str:
+    """"Ann Berg: ...": nothing but a name between the last pause and a colon."""
+    match = re.search(r"(?:^|[,;.!?\u2026(-])([^,;.!?\u2026(-]*)[:\uff1a]\s*$", text)
+    words = _words(match.group(1)) if match else []
+    named = [_bare(word) for word in words if _bare(word) in names]
+    return named[-1] if named and all(_bare(word) in names or word in _ROLES for word in words) else ""
 
 
 def _subject(words: list[str], at: int, names: frozenset[str]) -> str:

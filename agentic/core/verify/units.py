@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agentic.core.verify import markers, segments
+from agentic.core.verify import form, markers, segments
 from agentic.core.verify.quotes import Quoted, scan
 from agentic.core.verify.words import language_of
 
@@ -48,8 +48,9 @@ def split(text: str, known: Collection[str] = ()) -> list[Unit]:
     """The units of *text* in order; *known* are labels that make a bracket a marker. Linear in the length."""
     found: list[Unit] = []
     end_of_last = 0
-    for group in _groups(text):
-        for start, end, kind in _cut(text, group, known):
+    plain = form.blanked(text)
+    for group in _groups(plain):
+        for start, end, kind in _cut(plain, group, known):
             piece = text[start:end].strip()
             if not piece:
                 continue

@@ -1,6 +1,7 @@
 """All facts of a text, the most specific reading first; what one reading took is gone for the next."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -27,7 +28,7 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     that count, months and weekdays.
     """
     found: list[Fact] = []
-    rest = text
+    rest = _ascii_digits(text)
     for reader in _READERS:
         rest = _take(rest, reader(rest), found)
     rest = _take(rest, (fact for fact in numbers.numbers(rest) if _is_plain(rest, fact)), found)
@@ -36,6 +37,15 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     rest = _take(rest, tokens.leftovers(rest), found)
     _take(rest, numbers.worded(rest, languages, claims=claims), found)
     return sorted(found, key=lambda fact: fact.start)
+
+
+def _ascii_digits(text: str) -> str:
+    """*text* with the decimal digits of every script as ASCII, so that they are read by the same rules."""
+    return text if text.isascii() else _OTHER_DIGIT.sub(lambda match: str(unicodedata.digit(match.group())), text)
+
+
+_LONG = re.compile(r"[0-9]{5,}")
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 def _take(text: str, facts: Iterator[Fact], found: list[Fact]) -> str:
@@ -65,7 +75,7 @@ def _is_plain(text: str, fact: Fact) -> bool:
     if not (_free_left(text, fact) and _free_right(text, fact)):
         return False
     return not (
-        fact.kind == "number" and not fact.unit and not fact.counts and fact.text.isdigit() and len(fact.text) >= 5
+        fact.kind == "number" and not fact.unit and not fact.counts and _LONG.fullmatch(fact.text)
     )
 
 

@@ -1,5 +1,6 @@
 """Whether one fact, as the mail has it, supports another, as an answer claims it."""
 
+import re
 from datetime import date
 from decimal import Decimal
 
@@ -89,10 +90,15 @@ def _same_token(source: Fact, claim: Fact) -> bool:
             return value.split("/", 1)[0].split(":", 1)[0] == claim.value
     if source.kind in ("identifier", "phone") and claim.kind in ("identifier", "phone"):
         return source.value == claim.value
-    if claim.kind == "identifier" and source.kind in ("number", "money") and str(claim.value).isdigit():
+    if claim.kind == "identifier" and source.kind in ("number", "money") and is_long(claim):
         # A long number without a separator is one form of what may be an amount.
-        return not str(claim.value).startswith("0") and source.value == Decimal(str(claim.value))
+        return source.value == Decimal(str(claim.value))
     return source.kind == claim.kind and source.value == claim.value
+
+
+def is_long(fact: Fact) -> bool:
+    """Whether an identifier is nothing but digits and could be a number."""
+    return fact.kind == "identifier" and re.fullmatch(r"[1-9][0-9]*", str(fact.value)) is not None
 
 
 def family(fact: Fact) -> tuple[str, str]:
