@@ -117,9 +117,12 @@ class EmbeddedPostgres:
 
     def _wait(self) -> None:
         # Recovery after a crash can take minutes, and killing a server in recovery only makes it longer.
-        for _ in range(3000):
+        for attempt in range(3000):
             if self._answers():
                 return
+            # A process that is gone will never answer; right after the start it may not have shown itself yet.
+            if attempt > 20 and not self._process_runs():
+                break
             time.sleep(0.1)
         log = self.data / "server.log"
         end = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log)"

@@ -5,6 +5,8 @@ import atexit
 import psycopg
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connections
+from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 
 from agentic.server.embedded import EmbeddedPostgres
@@ -21,9 +23,18 @@ def start_database() -> None:
         return
     server = EmbeddedPostgres(settings.PM_DATA)
     server.start()
-    atexit.register(server.stop_if_unused)
+    atexit.register(_leave, server)
     if not _is_current(server):
         setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
+
+
+def _leave(server: EmbeddedPostgres) -> None:
+    """Give our own connections back, so that they do not count as somebody else's use."""
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        if isinstance(connection, DatabaseWrapper):
+            connection.close_pool()
+    server.stop_if_unused()
 
 
 def refuse_bypass(conninfo: str) -> None:
