@@ -20,7 +20,8 @@ from agentic.llm.wire import EventLines, Prices, ReplyBuilder, request_body
 
 WORKERS_AI = "https://api.cloudflare.com"
 _CONNECT_SECONDS = 3.0
-_FIRST_BYTE_SECONDS = 60.0
+# Servers that do not stream send their first byte when all is thought: a run's own deadline is the usual limit.
+_FIRST_BYTE_SECONDS = 120.0
 _SILENCE_SECONDS = 20.0
 _RETRIES = 2
 _FIRST_PAUSE = 0.2
