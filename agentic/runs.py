@@ -15,7 +15,16 @@ import psycopg
 from asgiref.sync import ThreadSensitiveContext
 
 from agentic import finishing
-from agentic.admission import Ask, Models, Replayed, Started, TooManyRuns, start
+from agentic.admission import (
+    Ask,
+    IdempotencyConflict,
+    Models,
+    NotPermitted,
+    Replayed,
+    Started,
+    TooManyRuns,
+    start,
+)
 from agentic.audit import Recorder
 from agentic.callers import Principal, scope_now
 from agentic.core.events import Event, Finished
@@ -31,7 +40,9 @@ from mailsearch.sessions import Binding, session
 __all__ = [
     "Ask",
     "AuditUnavailable",
+    "IdempotencyConflict",
     "Models",
+    "NotPermitted",
     "Replayed",
     "Started",
     "TooManyRuns",
@@ -76,10 +87,10 @@ async def execute(started: Started) -> None:
             async with asyncio.timeout_at(started.leaves_by):
                 await _drive(started, recorder)
         except asyncio.CancelledError:
-            await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "the server was stopped"))
+            await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "interrupted"))
             raise
-        except (psycopg.Error, TimeoutError) as error:
-            await finishing.close_quietly(recorder, "interrupted", "the end could not be written")
+        except (psycopg.Error, TimeoutError, AuditUnavailable) as error:
+            await finishing.close_quietly(recorder, "interrupted", "audit_unavailable")
             raise AuditUnavailable("the run's end could not be written") from error
         except Exception:  # noqa: BLE001 - the run's boundary: whatever happened, it ends with an outcome on record
             _log.exception("run %s failed", started.public_id)
