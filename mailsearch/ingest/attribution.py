@@ -18,10 +18,11 @@ _VERBS = (
     # Russian, Ukrainian, Bulgarian, Greek
     r"|написа[лв](?:\(а\)|а)?|пишет|пише|писа[лв](?:\(а\)|а)?|έγραψε(?: τα εξής)?"
     # Vietnamese, Indonesian, Chinese, Japanese, Korean, Hebrew, Arabic
-    r"|đã viết|menulis|写道|寫道|のメール|が書きました|さんは書きました|は書きました"
-    r"|님이 작성|작성|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
+    r"|đã viết|menulis|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
 )
-_VERB = re.compile(rf"(?:(?<=\W)|^)(?:{_VERBS})(?=\W|$)", re.IGNORECASE)
+# Chinese, Japanese, Korean: written without blanks around
+_UNSPACED_VERBS = r"写道|寫道|のメール|が書きました|さんは書きました|は書きました|님이 작성|작성"
+_VERB = re.compile(rf"(?:(?<=\W)|^)(?:{_VERBS})(?=\W|$)|{_UNSPACED_VERBS}", re.IGNORECASE)
 _BEGINNINGS = re.compile(
     r"^(?:on|am|le|el|il|em|op|den|på|w dniu|dnia|dne|dňa|dana|în data de|în|στις|в|у|на|pada|vào|kl\.|ti"
     r"|2\d{3}|\d{1,2}[./ ])\b",

@@ -9,6 +9,8 @@ from email.utils import parsedate_tz
 _FIRST_YEAR, _LAST_YEAR = 1970, 2100
 # The widest offsets that are in use are -12:00 and +14:00.
 _WIDEST_OFFSET = 14 * 3600
+# What programs write that have no date; the library would take 0001 for 2001.
+_FIRST_CENTURY = re.compile(r"(?<![+\-0-9])000[1-9]\b")
 _COMMENT = re.compile(r"\([^()]{0,200}\)")
 
 
@@ -31,6 +33,8 @@ def read(value: str) -> ReadDate:
         fields = None
     if fields is None:
         return _read_iso(value)
+    if _FIRST_CENTURY.search(value):
+        return ReadDate(None, "The year can't be right.")
     year, problem = _repair_year(fields[0])
     zone, zone_problem = _zone(fields[9], value)
     second = min(fields[5], 59)

@@ -8,7 +8,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from mailsearch.hits import PartText, Region
@@ -102,7 +102,7 @@ def bare(mail: RawMail, parsed: ParsedMessage, identity: bytes, now: datetime, r
         attachments=(),
         defects=(*(one for one in parsed.defects if one.code.isascii()), Defect("not-stored", "", reason)),
     )
-    return draft(mail, empty, identity, now)
+    return draft(replace(mail, flags=(), labels=()), empty, identity, now)
 
 
 def _draft(mail: RawMail, parsed: ParsedMessage, identity: bytes, received: datetime) -> Draft:

@@ -34,11 +34,18 @@ _KINDS: dict[str, BlockKind] = {
     **dict.fromkeys(("pre", "listing", "plaintext", "xmp"), "code"),
     **dict.fromkeys(("table", "td", "th"), "paragraph"),
 }
+_LEAVES = frozenset(("-text", "-comment", "-doctype", "!doctype", "template"))
+_LONGEST_UNSEEN = 20_000
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
 _FORMAT = re.compile("[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]")
 _TAG = re.compile(r"<[^<>]*>")
 _LAYOUT_CELL = 200
-_DEEPEST = 2_000
+_DEEPEST_QUOTE = 50
+# The tree builder's time grows with the square of the nesting: beyond this the rest is left out.
+_DEEPEST = 5_000
+_TAGS_TO_CHECK = 20_000
+_ANY_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_VOID = frozenset(("br", "hr", "img", "input", "meta", "link", "p", "li", "td", "tr", "col", "area", "wbr"))
 _LARGEST = 10_000_000
 
 
@@ -92,7 +99,7 @@ class _Output:
 
 def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
     """The text that a reader of *html* sees, with blocks and regions; hidden text apart. Never raises."""
-    tree = LexborHTMLParser(charset.clean(html[:_LARGEST]))
+    tree = LexborHTMLParser(charset.clean(_without_abyss(html[:_LARGEST])))
     output = _Output()
     root = tree.root
     if root is not None:
@@ -111,6 +118,19 @@ def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
     return ParsedText(parsed.text, parsed.blocks, found, (), parsed.hidden_text)
 
 
+def _without_abyss(html: str) -> str:
+    """*html* up to where its elements nest deeper than any mail's."""
+    if html.count("<") < _TAGS_TO_CHECK:
+        return html
+    depth = 0
+    for match in _ANY_TAG.finditer(html):
+        if match[2].lower() not in _VOID:
+            depth = max(depth - 1, 0) if match[1] else depth + 1
+        if depth > _DEEPEST:
+            return html[: match.start()]
+    return html
+
+
 def _walk(root: LexborNode, ruled: dict[int, dict[str, tuple[str, bool]]], output: _Output) -> None:
     """Depth first without recursion. The stack holds what is left of each level and the state to go back to."""
     stack: list[tuple[LexborNode | None, str, _State]] = [(root, "", _State(Look()))]
@@ -123,27 +143,25 @@ def _walk(root: LexborNode, ruled: dict[int, dict[str, tuple[str, bool]]], outpu
         following = node.next
         if following is not None:
             stack.append((following, parent_tag, state))
-        if tag[:1] == "-" or tag[:1] == "_":
+        if tag == "br" or tag in _DROPPED or tag in _LEAVES:
             _leaf(node, tag, state, output)
-        elif tag in _DROPPED:
             continue
-        elif tag == "template":
-            output.hidden.append(_TAG.sub(" ", (node.html or "")[:20_000]))
-        elif tag == "br":
-            _text("\n", state, output, literal=True)
-        else:
-            inner = _enter(node, tag, state, ruled, output)
-            stack.append((None, tag, state if tag not in _BLOCKS else inner))
-            child = node.child
-            if child is not None and len(stack) < _DEEPEST:
-                stack.append((child, tag, inner))
+        inner = _enter(node, tag, state, ruled, output)
+        stack.append((None, tag, inner if tag in _BLOCKS else state))
+        child = node.child
+        if child is not None:
+            stack.append((child, tag, inner))
 
 
 def _leaf(node: LexborNode, tag: str, state: _State, output: _Output) -> None:
     if tag == "-text":
         _text(node.text_content or "", state, output)
+    elif tag == "br":
+        _text("\n", state, output, literal=True)
     elif tag == "-comment":
-        output.hidden.append(_TAG.sub(" ", (node.comment_content or "")[:20_000]))
+        output.hidden.append(_TAG.sub(" ", (node.comment_content or "")[:_LONGEST_UNSEEN]))
+    elif tag == "template":
+        output.hidden.append(_TAG.sub(" ", (node.html or "")[:_LONGEST_UNSEEN]))
 
 
 def _text(text: str, state: _State, output: _Output, *, literal: bool = False) -> None:
@@ -168,7 +186,7 @@ def _enter(
     elif tag in ("td", "th"):
         output.sinks.append([])
     quotes = state.quotes
-    if tag == "blockquote" and _quotes(attributes):
+    if tag == "blockquote" and len(quotes) < _DEEPEST_QUOTE and _quotes(attributes):
         output.quotes += 1
         quotes = (*quotes, output.quotes)
     return _State(look, _KINDS.get(tag, state.kind), quotes)

@@ -20,7 +20,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import BinaryIO
 
-from mailsearch.ingest import attachments, mime, minimal
+from mailsearch.ingest import attachments, language, mime, minimal
 from mailsearch.ingest.parsed import Defect, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30

@@ -9,8 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+import psycopg
 from django.db import Error
 from django.utils import timezone
 
@@ -84,23 +86,25 @@ def ingest(
     quarantine: bool = False,
     progress: Progress | None = None,
     read_attachments: bool = True,
+    worker: Worker | None = None,
 ) -> Summary:
     """Take all mail of *source* into *mailbox*.
 
     *folder* is where the source's top goes (INBOX without one); its folders go below. With *quarantine* everything is
-    quarantined. *progress* is called after each batch. Raises django.db.Error where the database can't be used, and
-    ValueError where the tenant's quarantine rules make no sense.
+    quarantined. *progress* is called after each batch. A *worker* that is given is used and left open.
+    Raises django.db.Error or psycopg.Error where the database can't be used, and ValueError where the tenant's
+    quarantine rules make no sense.
     """
     rules = parse_rules(mailbox.tenant.quarantine_rules)
     target = _Target(mailbox, (folder or "").strip("/"), quarantine, rules, read_attachments)
     started = time.monotonic()
     summary = Summary(bytes_total=source.size)
     stems = Stems(store.ask_stems)
-    with Worker() as worker, ThreadPoolExecutor(1, "parse") as parsing:
+    with _lent(worker) as parser, ThreadPoolExecutor(1, "parse") as parsing:
         waiting: Future[list[Draft]] | None = None
         for batch in _batches(source):
             fresh = _fresh(target, batch, summary)
-            parsed = parsing.submit(_parse, worker, target, fresh)
+            parsed = parsing.submit(_parse, parser, target, fresh)
             _take(waiting, target, stems, summary)
             waiting = parsed
             _tell(progress, summary, started)
@@ -110,9 +114,20 @@ def ingest(
     return summary
 
 
-def ingest_one(mail: RawMail, *, mailbox: Mailbox, folder: str | None = None, quarantine: bool = False) -> Summary:
+def ingest_one(
+    mail: RawMail,
+    *,
+    mailbox: Mailbox,
+    folder: str | None = None,
+    quarantine: bool = False,
+    worker: Worker | None = None,
+) -> Summary:
     """Take one message into *mailbox*; otherwise like `ingest`."""
-    return ingest(_One(mail), mailbox=mailbox, folder=folder, quarantine=quarantine)
+    return ingest(_One(mail), mailbox=mailbox, folder=folder, quarantine=quarantine, worker=worker)
+
+
+def _lent(worker: Worker | None) -> AbstractContextManager[Worker]:
+    return Worker() if worker is None else nullcontext(worker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +228,7 @@ def _write(mailbox: Mailbox, folders: dict[str, int], batch: Sequence[Draft], st
         return
     try:
         yield store.write(mailbox, folders, batch, stems)
-    except Error as error:
+    except (Error, psycopg.Error, UnicodeError) as error:
         if not _is_about_the_data(error):
             raise
         if len(batch) == 1:
@@ -227,10 +242,10 @@ def _write(mailbox: Mailbox, folders: dict[str, int], batch: Sequence[Draft], st
         yield from _write(mailbox, folders, batch[middle:], stems)
 
 
-def _is_about_the_data(error: Error) -> bool:
-    """Whether the database refused a value (SQLSTATE classes 21, 22, 23 and 54), and not to work at all."""
-    state = getattr(error.__cause__, "sqlstate", None) or ""
-    return state[:2] in {"21", "22", "23", "54"}
+def _is_about_the_data(error: Exception) -> bool:
+    """Whether a value was refused (by Postgres: SQLSTATE classes 21, 22, 23 and 54), and not the whole work."""
+    state = getattr(error, "sqlstate", None) or getattr(error.__cause__, "sqlstate", None) or ""
+    return isinstance(error, UnicodeError | psycopg.DataError) or state[:2] in {"21", "22", "23", "54"}
 
 
 def _folder(target: _Target, name: str) -> int:

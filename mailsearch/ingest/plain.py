@@ -14,10 +14,7 @@ _CODE = re.compile(r"^(?: {4,}|\t)\S|^(?:diff |index [0-9a-f]+\.\.|@@ |--- a/|\+
 _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_UUENCODED = re.compile(
-    r"^begin(?:-base64)? [0-7]{3,4} ([^\n]{1,200})\n((?:[!-`][ -~]{0,90}\n|`?\n)*?)(?:`|={4}| )?\s*\n?end[ \t]*$",
-    re.MULTILINE,
-)
+_UU_BEGIN = re.compile(r"begin [0-7]{3,4} (\S.{0,200})")
 
 
 def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwards: bool = False) -> ParsedText:
@@ -36,18 +33,42 @@ def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwar
 
 def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
     """*text* without its uuencoded files, and the files: name, content, and whether every line could be decoded."""
-    if "\nend" not in text or "begin" not in text:
+    if "begin " not in text:
         return text, ()
+    lines = text.split("\n")
+    kept: list[str] = []
     files: list[tuple[str, bytes, bool]] = []
+    index = 0
+    while index < len(lines):
+        match = _UU_BEGIN.fullmatch(lines[index].rstrip())
+        stop = _uu_end(lines, index + 1) if match else 0
+        if match is None or not stop:
+            kept.append(lines[index])
+            index += 1
+            continue
+        content, sound = _uudecode(lines[index + 1 : stop])
+        files.append((match[1].strip(), content, sound and stop < len(lines)))
+        index = stop + 1
+    return "\n".join(kept), tuple(files)
 
-    def take(match: re.Match[str]) -> str:
-        content, sound = _uudecode(match[2])
-        if not content:
-            return match[0]
-        files.append((match[1].strip(), content, sound))
-        return ""
 
-    return _UUENCODED.sub(take, text), tuple(files)
+def _uu_end(lines: list[str], index: int) -> int:
+    """Where the lines of a uuencoded file end (its "end", or where it is cut off); 0 where there is no such file."""
+    first = index
+    while index < len(lines):
+        line = lines[index].rstrip()
+        if line == "end":
+            return index if index > first else 0
+        if line.strip("`") and not _is_uu(line):
+            break
+        index += 1
+    return index if index > first + 1 else 0
+
+
+def _is_uu(line: str) -> bool:
+    """Whether a line has about as many characters as its first one says, all of the alphabet."""
+    needed = ((ord(line[0]) - 32 & 63) * 4 + 2) // 3 + 1
+    return needed - 3 <= len(line) <= needed + 5 and line.isascii() and line.isprintable() and line == line.upper()
 
 
 def mark_blocks(text: str) -> tuple[Block, ...]:
@@ -132,21 +153,16 @@ def _unflow(text: str, delsp: bool) -> str:
     return "\n".join(out)
 
 
-def _uudecode(body: str) -> tuple[bytes, bool]:
+def _uudecode(lines: list[str]) -> tuple[bytes, bool]:
     content: list[bytes] = []
     sound = True
-    for line in body.splitlines():
+    for line in lines:
         if not line.strip("` "):
             continue
+        needed = ((ord(line[0]) - 32 & 63) * 4 + 2) // 3 + 1
+        # Blanks at the end get lost on the way, and some encoders pad too much.
         try:
-            content.append(binascii.a2b_uu(line))
-        except binascii.Error:
-            # Some encoders pad too much: decode as many characters as the length needs.
-            needed = ((ord(line[0]) - 32 & 63) * 4 + 5) // 3
-            try:
-                content.append(binascii.a2b_uu(line[:needed]))
-            except (binascii.Error, ValueError):
-                sound = False
-        except ValueError:
+            content.append(binascii.a2b_uu(line.rstrip("\r")[:needed].ljust(needed)))
+        except (binascii.Error, ValueError):
             sound = False
     return b"".join(content), sound

@@ -45,7 +45,8 @@ _PIXELS = {
     "q": 0.945,
 }
 _SMALLEST = 3.0
-_FAR, _FAR_RIGHT = -200.0, 20_000.0
+# Positions, in pixels, beyond which no mail is shown: before its edges, to the right, and far down.
+_FAR, _FAR_ACROSS, _FAR_ALONG = -200.0, 1_500.0, 50_000.0
 _MOST_RULES = 2_000
 _CLIPPED = re.compile(
     r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|circle\(\s*0"
@@ -234,11 +235,11 @@ def _is_gone(style: Mapping[str, str], size: float) -> bool:
 
 def _is_away(style: Mapping[str, str], size: float) -> bool:
     """Placed where no screen is."""
-    places = ["text-indent", "margin-left", "margin-top"]
-    if style.get("position") in ("absolute", "fixed", "relative"):
-        places += ["left", "top", "right", "bottom"]
-    lengths = (_pixels(style.get(place), size) for place in places if "%" not in style.get(place, ""))
-    far = any(length is not None and not _FAR < length < _FAR_RIGHT for length in lengths)
+    placed = style.get("position") in ("absolute", "fixed", "relative")
+    across = ("text-indent", "margin-left", *(("left", "right") if placed else ()))
+    along = ("margin-top", *(("top", "bottom") if placed else ()))
+    far = any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ACROSS for place in across)
+    far = far or any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ALONG for place in along)
     # A line pushed out of its own box by all its width.
     pushed = re.match(r"-\s*[1-9][0-9]{2,}(?:\.[0-9]*)?%", style.get("text-indent", "")) is not None
     return far or pushed or _SHRUNK.search(style.get("transform", "")) is not None

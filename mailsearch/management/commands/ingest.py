@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from rich.console import Console
@@ -49,7 +50,7 @@ class Command(BaseCommand):
                 )
         except (NotASource, ValueError) as error:
             raise CommandError(str(error)) from error
-        except Error as error:
+        except (Error, psycopg.Error) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise CommandError(f"The database stopped the import: {said} Repeat the command to go on.") from error
         self._report(summary)
