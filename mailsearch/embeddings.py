@@ -154,6 +154,11 @@ def configured_embedder(may_leave: str = "nothing") -> Embedder:
     return _remote(settings.PM_EMBEDDING_MODEL, base, token) if base else _offline()
 
 
+def warm() -> None:
+    """Load the offline model's weights now, so that no question waits for them. Raises EmbeddingUnavailable."""
+    _offline().embed(["mail"])
+
+
 @lru_cache(1)
 def _offline() -> OfflineEmbedder:
     return OfflineEmbedder()

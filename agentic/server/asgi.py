@@ -22,6 +22,7 @@ django_application = get_asgi_application()
 from agentic import runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from mailsearch import sessions  # noqa: E402
+from mailsearch.embeddings import warm  # noqa: E402
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -54,6 +55,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 async def living() -> AsyncIterator[None]:
     """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
+    await asyncio.to_thread(warm)
     async with sessions.pool(), stream.listening():
         sweeper = asyncio.create_task(_sweep())
         try:

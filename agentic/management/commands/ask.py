@@ -8,9 +8,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
-from rich.markup import escape
 
-from agentic import answering, caps, records, responses, runs, stream
+from agentic import caps, runs
 from agentic.admission import NotPermitted, TooManyRuns
 from agentic.callers import (
     COMMAND_LINE,
@@ -22,11 +21,9 @@ from agentic.callers import (
     principal_of_key,
     resolve_person,
 )
-from agentic.mailjson import Json
+from agentic.console import console_on, show, watch
 from agentic.management.commands.create_tenant import tenant_of
-from agentic.workers import in_worker
 from mailsearch.models import ApiKey, Permission, Tenant
-from mailsearch.sessions import pool
 
 EXIT = {"answered": 0, "insufficient_evidence": 3, "budget_exhausted": 4, "degraded": 5}
 
@@ -52,83 +49,21 @@ class Command(BaseCommand):
         question = runs.Ask(options["question"], max_steps=options["max_steps"], max_seconds=options["max_seconds"])
         console = Console(stderr=True)
         try:
-            response = asyncio.run(_ask(principal, question, console))
+            response = asyncio.run(watch(principal, question, console))
         except NotPermitted as error:
             raise CommandError(f"This caller lacks the permission {error.permission}.") from error
         except caps.AgenticSearchOff as error:
             raise CommandError("Agentic search is switched off for this tenant: its daily cap is 0.") from error
         except (caps.DailyCapReached, TooManyRuns, runs.AuditUnavailable) as error:
             raise CommandError(f"Refused: {error}.") from error
+        if response is None:
+            raise CommandError("The run may not be read any more.")
         if options["json"]:
             self.stdout.write(json.dumps(response, ensure_ascii=False, indent=2))
         else:
-            show(Console(file=getattr(self.stdout, "_out", self.stdout)), response)
+            show(console_on(self.stdout), response)
         if code := EXIT.get(str(response["outcome"]), 1):
             raise SystemExit(code)
-
-
-async def _ask(principal: Principal, ask: runs.Ask, console: Console) -> Json:
-    async with pool():
-        started = await runs.start(principal, ask, await answering.models_for(principal.tenant))
-        if isinstance(started, runs.Started):
-            task = runs.launch(started)
-            with console.status("asking"):
-                async for frame in stream.follow(principal, started.public_id):
-                    _tell(console, frame)
-            await task
-        record = await in_worker(records.load, principal, started.public_id)
-    if record is None:
-        raise CommandError("The run may not be read any more.")
-    return responses.build(record)
-
-
-def _tell(console: Console, frame: str) -> None:
-    """One line for what happened."""
-    lines = dict(line.partition(": ")[::2] for line in frame.splitlines())
-    if lines.get("event") not in ("step", "evidence"):
-        return
-    data = json.loads(lines["data"])
-    words = {
-        "called": "calls {tool}",
-        "found": "{tool}: {total} found",
-        "asked": "asks {model}",
-        "replied": "has a reply",
-        "drafted": "drafts an answer",
-        "verified": "verified: {kept} kept, {removed} removed",
-        "cut": "stopped by {limit}",
-        "finished": "{outcome}",
-    }
-    told = words.get(data["event"], data["event"]).format_map(data)
-    console.print(f"[dim]{data['at_ms']:>6} ms[/] {data['phase']:<7} {escape(told)}")
-
-
-def show(console: Console, response: Json) -> None:
-    """A response for people: the answer with where it stands, or why there is none, and what was removed."""
-    answer = response["answer"]
-    if answer:
-        for sentence in answer["sentences"]:
-            console.print(escape(str(sentence["text"])))
-            for citation in sentence["citations"]:
-                if citation.get("quote"):
-                    console.print(f"  [dim]“{escape(citation['quote'])}”[/]")
-                sender, when = citation["from"], citation["sent_at"] or citation["received_at"]
-                console.print(f"  [dim]{escape(sender['address'])}, {when}, {citation['message_id']}[/]")
-    else:
-        console.print(f"No answer: {response['outcome']} ({response['reason']}).")
-        for search in response["searched"]:
-            console.print(
-                f"  searched for {escape(json.dumps(search['query'], ensure_ascii=False))}: {search['total']}"
-            )
-    for removed in response["removed_sentences"]:
-        console.print(f"removed ({removed['reason']}): {escape(str(removed['text']))}", style="dim")
-    for attempt in response["widen_attempts"]:
-        console.print(f"blocked ({attempt['kind']}): {attempt['tool']} {escape(attempt['argument'])}", style="dim")
-    usage, budget = response["usage"], response["budget"]
-    console.print(
-        f"{response['run_id']}: {usage['steps']} of {budget['max_steps']} steps,"
-        f" {usage['seconds']} of {budget['max_seconds']} s, {response['model']}",
-        style="dim",
-    )
 
 
 def _principal(tenant: Tenant, key_name: str, user_name: str) -> Principal:

@@ -1,0 +1,88 @@
+"""Asking on a terminal: a line for each event of the run, then the response for people."""
+
+import asyncio
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from agentic import answering, records, responses, runs, stream
+from agentic.callers import Principal
+from agentic.mailjson import Json
+from agentic.workers import in_worker
+from mailsearch.embeddings import warm
+from mailsearch.sessions import pool
+
+
+def console_on(stream: Any) -> Console:
+    """A console that writes where a command's `stdout` or `stderr` does."""
+    return Console(file=getattr(stream, "_out", stream))
+
+
+async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json | None:
+    """Ask, and tell each event as it happens. None if the caller may not read the run any more.
+
+    Raises what `runs.start` raises, and AuditUnavailable.
+    """
+    async with pool():
+        # The first use of the encoder loads its weights, and that is not the question's time.
+        await asyncio.to_thread(warm)
+        started = await runs.start(principal, ask, await answering.models_for(principal.tenant))
+        if isinstance(started, runs.Started):
+            task = runs.launch(started)
+            with console.status("asking"):
+                async for frame in stream.follow(principal, started.public_id):
+                    _tell(console, frame)
+            await task
+        record = await in_worker(records.load, principal, started.public_id)
+    return responses.build(record) if record else None
+
+
+def _tell(console: Console, frame: str) -> None:
+    """One line for what happened."""
+    lines = dict(line.partition(": ")[::2] for line in frame.splitlines())
+    if lines.get("event") not in ("step", "evidence"):
+        return
+    data = json.loads(lines["data"])
+    words = {
+        "called": "calls {tool}",
+        "found": "{tool}: {total} found",
+        "asked": "asks {model}",
+        "replied": "has a reply",
+        "drafted": "drafts an answer",
+        "verified": "verified: {kept} kept, {removed} removed",
+        "cut": "stopped by {limit}",
+        "finished": "{outcome}",
+    }
+    told = words.get(data["event"], data["event"]).format_map(data)
+    console.print(f"[dim]{data['at_ms']:>6} ms[/] {data['phase']:<7} {escape(told)}")
+
+
+def show(console: Console, response: Json) -> None:
+    """A response for people: the answer with where it stands, or why there is none, and what was removed."""
+    answer = response["answer"]
+    if answer:
+        for sentence in answer["sentences"]:
+            console.print(escape(str(sentence["text"])))
+            for citation in sentence["citations"]:
+                if citation.get("quote"):
+                    console.print(f"  [dim]“{escape(citation['quote'])}”[/]")
+                sender, when = citation["from"], citation["sent_at"] or citation["received_at"]
+                console.print(f"  [dim]{escape(sender['address'])}, {when}, {citation['message_id']}[/]")
+    else:
+        console.print(f"No answer: {response['outcome']} ({response['reason']}).")
+        for search in response["searched"]:
+            console.print(
+                f"  searched for {escape(json.dumps(search['query'], ensure_ascii=False))}: {search['total']}"
+            )
+    for removed in response["removed_sentences"]:
+        console.print(f"removed ({removed['reason']}): {escape(str(removed['text']))}", style="dim")
+    for attempt in response["widen_attempts"]:
+        console.print(f"blocked ({attempt['kind']}): {attempt['tool']} {escape(attempt['argument'])}", style="dim")
+    usage, budget = response["usage"], response["budget"]
+    console.print(
+        f"{response['run_id']}: {usage['steps']} of {budget['max_steps']} steps,"
+        f" {usage['seconds']} of {budget['max_seconds']} s, {response['model']}",
+        style="dim",
+    )
