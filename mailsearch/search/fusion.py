@@ -1,7 +1,9 @@
 """Several rankings made one: weighted reciprocal rank fusion.
 
 G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
-Methods (SIGIR 2009), with a weight for each ranking.
+Methods (SIGIR 2009). Beside a weight for each ranking, a place in it weighs by how well that message fits: the first of
+a ranking in which nothing fits is no find. That is what keeps the fusion of two rankings as good as the better one,
+where equal weights pull it to the middle.
 """
 
 from collections.abc import Sequence
@@ -17,6 +19,8 @@ class Ranking:
     name: str
     message_ids: Sequence[int]
     weight: float = 1.0
+    # How well each message fits, 0 to 1, in the same order; without it all fit alike.
+    fits: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,16 @@ class Fused:
 
 
 def fuse(rankings: Sequence[Ranking], *, rrf_k: int = RRF_K) -> list[Fused]:
-    """The messages of all *rankings*, best first: score = Σ weight / (rrf_k + rank).
+    """The messages of all *rankings*, best first: score = Σ weight · fit / (rrf_k + rank).
 
     Ties keep the order in which messages first appear, the ranking with the greatest weight first.
     """
     scores: dict[int, float] = {}
     found_by: dict[int, list[str]] = {}
     for ranking in sorted(rankings, key=lambda one: -one.weight):
-        for rank, message_id in enumerate(ranking.message_ids, 1):
-            scores[message_id] = scores.get(message_id, 0.0) + ranking.weight / (rrf_k + rank)
+        fits = ranking.fits if ranking.fits is not None else [1.0] * len(ranking.message_ids)
+        for rank, (message_id, fit) in enumerate(zip(ranking.message_ids, fits, strict=True), 1):
+            scores[message_id] = scores.get(message_id, 0.0) + ranking.weight * fit / (rrf_k + rank)
             found_by.setdefault(message_id, []).append(ranking.name)
     order = sorted(scores, key=lambda message_id: -scores[message_id])
     return [Fused(one, scores[one], tuple(sorted(found_by[one]))) for one in order]

@@ -48,12 +48,6 @@ class KeywordPlan:
     lexemes: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def weight_known(self) -> float:
-        """How much of the query's weight (0 to 1) is on words that occur in the scope's mailboxes at all."""
-        total = sum(term.weight for term in self.terms)
-        return sum(term.weight for term in self.terms if term.documents) / total if total else 0.0
-
-    @property
     def strict(self) -> str | None:
         """All terms."""
         return self._without_excluded([term.expression.tsquery for term in self.terms])
@@ -86,6 +80,8 @@ class KeywordHits:
     """Ids of the messages found, best first, and how many match in all (up to the cap)."""
 
     message_ids: tuple[int, ...] = ()
+    # How much of the query's weight each of them holds, 0 to 1.
+    fits: tuple[float, ...] = ()
     total: int = 0
     total_is_exact: bool = True
 
@@ -120,7 +116,7 @@ async def search(
         strict = None
     condition, values = scope.condition("m")
     statement = sql.SQL(
-        "SELECT m.id, count(*) OVER () FROM mail_search.ranked("
+        "SELECT m.id, r.score, count(*) OVER () FROM mail_search.ranked("
         "%(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(cap)s) AS r"
         " JOIN mailsearch_message m ON m.id = r.message_id WHERE {}"
         " ORDER BY r.complete DESC, round(r.score::numeric, 3) DESC, m.received_at DESC, m.id DESC LIMIT %(depth)s"
@@ -136,8 +132,10 @@ async def search(
     }
     cursor = await conn.execute(statement, values | parameters)
     rows = await cursor.fetchall()
-    total = int(rows[0][1]) if rows else 0
-    return KeywordHits(tuple(row[0] for row in rows), total, total < CAP)
+    total = int(rows[0][2]) if rows else 0
+    whole = sum(term.weight for term in plan.terms) or 1.0
+    fits = tuple(min(1.0, row[1] / whole) for row in rows)
+    return KeywordHits(tuple(row[0] for row in rows), fits, total, total < CAP)
 
 
 async def _stems(

@@ -29,6 +29,8 @@ class Nearest:
     attachment_id: int | None
     start: int
     end: int
+    # Cosine of the angle between the two embeddings.
+    similarity: float
 
 
 async def search(
@@ -77,7 +79,7 @@ async def _nearest(
 ) -> tuple[list[Nearest], int]:
     condition, values = scope.condition("m")
     statement = sql.SQL(
-        "SELECT m.id, p.attachment_id, p.start, p.end FROM mail_search.nearest("
+        "SELECT m.id, p.attachment_id, p.start, p.end, 1 - n.distance FROM mail_search.nearest("
         "%(narrow)s, %(model)s, %(embedding)s, %(limit)s, %(exact)s) AS n"
         " JOIN mailsearch_message m ON m.id = n.message_id JOIN mailsearch_passage p ON p.id = n.passage_id"
         " WHERE {} ORDER BY round(n.distance::numeric, 4), m.received_at DESC, m.id DESC, p.id"
@@ -92,8 +94,8 @@ async def _nearest(
     cursor = await conn.execute(statement, values | parameters)
     rows = await cursor.fetchall()
     best: dict[int, Nearest] = {}
-    for message_id, attachment_id, start, end in rows:
-        best.setdefault(message_id, Nearest(message_id, attachment_id, start, end))
+    for row in rows:
+        best.setdefault(row[0], Nearest(*row))
     return list(best.values()), len(rows)
 
 
