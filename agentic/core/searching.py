@@ -16,11 +16,14 @@ from agentic.core.ports import Toolbox, ToolCall, ToolResult, ToolUnavailable, W
 from agentic.core.question import Question
 from agentic.core.rendering import render_everything, render_result
 from agentic.core.replies import ReadCall
-from agentic.core.toolcall import ids_for_labels, memory_key, query_of
+from agentic.core.toolcall import SEARCH, ids_for_labels, memory_key, query_of
 
 FIRST_CALL_ID = "call_0"
 _LEAST_ROOM = 1_000
 _REPEATED = "The same call was made before; its result stands above."
+_NARROWED = "It was narrowed by more than words: search again with `query` alone."
+# What does not narrow a search.
+_WIDE = frozenset({"query", "mode", "limit", "offset"})
 _BLOCKED = ToolResult(finding="not found")
 
 
@@ -94,7 +97,7 @@ class Searches:
 
     def take_in(self, search: Search) -> Found:
         """Admit what a finished call gave, and show it to the model."""
-        result = self._result(search)
+        result = _with_advice(self._result(search), search.call)
         room = min(self._limits.result_characters, self._limits.run_characters - self.characters)
         found_by = FoundBy(search.step, search.call.name, query_of(search.call.arguments or {}))
         admission = self._ledger.admit(result, found_by, room)
@@ -163,3 +166,10 @@ class Searches:
             nearest=result.nearest,
             characters=characters,
         )
+
+
+def _with_advice(result: ToolResult, call: ToolCall) -> ToolResult:
+    """*result* with a note where filters that a model made up may be why it is empty."""
+    if result.messages or result.mail_lines or result.finding or set(call.arguments or {}) <= _WIDE:
+        return result
+    return replace(result, notes=(*result.notes, _NARROWED)) if call.name == SEARCH else result

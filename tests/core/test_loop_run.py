@@ -304,3 +304,15 @@ def test_a_long_question_is_searched_by_its_beginning() -> None:
     run(ScriptedModel(declares()), toolbox, "golf " * 900, limits=Limits())
     assert toolbox.calls[0].arguments is not None
     assert len(str(toolbox.calls[0].arguments["query"])) <= 2_000
+
+
+def test_an_empty_result_of_a_narrowed_search_advises_to_use_words_alone() -> None:
+    toolbox = mail()
+    toolbox.extra = {"search": ToolResult()}
+    model = ScriptedModel(
+        calls(("search", {"query": "golf", "from": "insurer"}), ("search", {"query": "car"})), declares()
+    )
+    run(model, toolbox)
+    results = {turn.call_id: turn.content for turn in model.prompts[-1].turns if turn.role == "tool"}
+    assert "`query` alone" in results["call_1"]
+    assert "`query` alone" not in results["call_2"]
