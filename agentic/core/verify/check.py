@@ -118,12 +118,12 @@ def _keep(work: _Work, position: int, bench: Bench) -> Sentence:
     work.labels = _labels(work, bench)
     quoted = _quotations(work)
     work.own = _own_words(work, quoted)
+    if len(work.own) > MAX_UNIT or len(work.labels) > MAX_CITATIONS:
+        raise Removed("too_long" if work.labels else "no_citation")
     _check_form(work)
     if absence.claimed(normal_text(work.own)):
         raise Removed("absence_claim")
     _check_labels(work, bench)
-    if len(form.visible(work.own)) > MAX_UNIT or len(work.labels) > MAX_CITATIONS:
-        raise Removed("too_long")
     _find_quotes(work, quoted, bench)
     _check_links(work, bench)
     relayed = _check_facts(work, bench)

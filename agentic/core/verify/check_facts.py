@@ -30,37 +30,48 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class FactIndex:
-    """The facts of one message by kind and value, and the units that each part names."""
+    """The facts of one message under the keys that a claim can find them by, and the units that each part names."""
 
-    by_value: dict[object, list[Place]]
+    by_key: dict[object, list[Place]]
     by_kind: dict[str, list[Place]]
     units: dict[str, frozenset[str]]
     year: int
 
     def places(self, claim: Fact) -> list[Place]:
         """Where the message says what *claim* says."""
-        kinds = _CANDIDATES.get(claim.kind)
-        pool = (
-            self.by_value.get(claim.value, [])
-            if kinds is None
-            else [p for kind in kinds for p in self.by_kind.get(kind, [])]
-        )
-        if claim.kind == "number":
-            pool = [*pool, *self.by_kind.get("date", [])]
-        elif is_long(claim):
-            pool = [*pool, *self.by_value.get(Decimal(str(claim.value)).normalize(), [])]
+        pool = [place for key in _keys_of_claim(claim) for place in self.by_key.get(key, ())]
         return [place for place in pool if supports(place.fact, claim, self.year, self._units_of(place))]
 
     def _units_of(self, place: Place) -> frozenset[str]:
         return self.units.get(place.part.part.name, frozenset()) if place.part else frozenset()
 
 
-_CANDIDATES = {
-    "date": ("date",),
-    "weekday": ("weekday", "date"),
-    "time": ("time",),
-    "domain": ("domain", "email", "url"),
-}
+def _keys_of_claim(claim: Fact) -> tuple[object, ...]:
+    """The keys under which facts that could support *claim* are kept."""
+    value = claim.value
+    if claim.kind == "date" and isinstance(value, tuple):
+        return (("month", value[1]),) if not value[2] else (("day", value[1], value[2]),)
+    if claim.kind == "weekday":
+        return ("weekday",)
+    if claim.kind in ("time", "domain"):
+        return (claim.kind,)
+    if claim.kind == "number":
+        return value, ("year", value)
+    return (value, Decimal(str(value)).normalize()) if is_long(claim) else (value,)
+
+
+def _keys_of_fact(fact: Fact, year: int) -> list[object]:
+    """The keys of a message's fact."""
+    keys: list[object] = [fact.value]
+    if fact.kind == "date" and isinstance(fact.value, tuple):
+        keys = [("month", fact.value[1]), ("day", *fact.value[1:]), "weekday", ("year", Decimal(fact.value[0] or year))]
+    elif fact.kind == "weekday":
+        keys = ["weekday"]
+    elif fact.kind == "time":
+        keys = ["time"]
+    elif fact.kind in ("domain", "email", "url"):
+        keys.append("domain")
+    return keys
 
 
 def languages_of(*codes: str) -> tuple[str, ...]:
@@ -97,12 +108,14 @@ def _build(index: MessageIndex, *, borrowed: bool) -> FactIndex:
             place.fact.unit for place in found if place.fact.unit and place.fact.kind != "time"
         ) | _named_units(part)
         places.extend(found)
-    by_value: dict[object, list[Place]] = {}
+    by_key: dict[object, list[Place]] = {}
     by_kind: dict[str, list[Place]] = {}
+    year = index.message.head.received_at.year
     for place in places:
-        by_value.setdefault(place.fact.value, []).append(place)
+        for key in _keys_of_fact(place.fact, year):
+            by_key.setdefault(key, []).append(place)
         by_kind.setdefault(place.fact.kind, []).append(place)
-    return FactIndex(by_value, by_kind, units, index.message.head.received_at.year)
+    return FactIndex(by_key, by_kind, units, year)
 
 
 def _named_units(part: PartIndex) -> frozenset[str]:

@@ -5,7 +5,9 @@ what was never opened, is reported apart: whoever reads the text can't tell what
 """
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import lru_cache
 
 # What may close a quotation that this mark opened. Where a mark opens in one country and closes in another, the
 # innermost open quotation decides.
@@ -31,6 +33,7 @@ _ALWAYS_OPEN = "\u201c\u201e\u201f\u00ab\u2039\u300c\u300e\ufe41\ufe43\u301d"
 _ALWAYS_CLOSE = "\u300d\u300f\ufe42\ufe44\u301e\u301f"
 _EITHER = '"\uff02\u201d\u00bb\u203a`'
 _SINGLE_OPEN = "'\u2018\u201a\u201b\u2019"
+_INTERESTING = re.compile("[\"\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`'\u2018\u2019<>,]")
 _ELISIONS = re.compile(r"(?:tis|twas|twere|em|cause|bout|til|till|n|s|t|k|round|[0-9]{2}s?)(?![^\W_])", re.IGNORECASE)
 _TERMINATED = re.compile(
     r"[\s.,;:!?\u2026)\]}\u3002\uff0c\uff01\uff1f\u060c\u061f\u0964\u2013\u2014\-\"\u201c\u201d\u00bb\u00ab]"
@@ -63,24 +66,29 @@ class _Open:
     width: int
 
 
+@lru_cache(maxsize=1024)
 def scan(text: str, skip: tuple[tuple[int, int], ...] = ()) -> Scan:
-    """Find the quotations of *text*, which should be one paragraph; spans in *skip* hold no marks. Linear in practice."""
+    """Find the quotations of *text*, which should be one paragraph; spans in *skip* hold no marks. Linear."""
     found: list[Quoted] = []
     unbalanced: list[int] = []
     stack: list[_Open] = []
     skips = dict(skip)
     position = 0
-    while position < len(text):
-        if position in skips:
-            position = max(skips[position], position + 1)
-            continue
-        position = _step(text, position, stack, found, unbalanced)
+    while match := _INTERESTING.search(text, position):
+        at = match.start()
+        inside = next((end for start, end in skip if start <= at < end), 0)
+        position = inside or _step(text, at, stack, found, unbalanced)
     unbalanced.extend(opened.position for opened in stack)
     singles = _singles(text, tuple(found), skips, unbalanced)
     quotes = _outermost([*found, *singles])
-    inside = [(quote.start, quote.end) for quote in quotes]
-    stray = sorted({at for at in unbalanced if not any(start < at < end for start, end in inside)})
+    starts = [quote.start for quote in quotes]
+    stray = sorted({at for at in unbalanced if not _is_inside(at, quotes, starts)})
     return Scan(quotes, tuple(stray))
+
+
+def _is_inside(at: int, quotes: tuple[Quoted, ...], starts: list[int]) -> bool:
+    before = bisect_left(starts, at) - 1
+    return before >= 0 and at < quotes[before].end
 
 
 def _step(text: str, at: int, stack: list[_Open], found: list[Quoted], unbalanced: list[int]) -> int:
@@ -248,31 +256,35 @@ def _single_end(text: str, at: int, limit: int) -> int | None:
     The first closing mark, but one after an s may be a possessive: then a later one counts, so that no words slip out
     of the quotation unchecked.
     """
-    closers = {"'": "'", "\u2018": "\u2019'", "\u201a": "\u2018\u2019'", "\u201b": "\u2019", "\u2019": "\u2019"}[
-        text[at]
-    ]
+    # Single quotations are short, and end with their paragraph or where another one opens.
+    stop = min([limit, at + 600, *(where for mark in _SINGLE_STOPS[text[at]] if (where := text.find(mark, at + 1)) > 0)])
+    apart = text[at + 1].isspace()
     last: int | None = None
-    position = at + 1
-    # Single quotations are short; the bound keeps a flood of unclosed marks linear.
-    while position < min(limit, at + 600):
-        mark = text[position]
-        if mark == text[at] and mark == "\u2018":
-            break
-        if mark == "\n" and text[position + 1 : position + 2] == "\n":
-            break
-        if mark in closers and _closes_single(text, position, apart=text[at + 1].isspace()):
-            last = position
-            if text[position - 1] not in "sS":
-                return position
-        elif last is not None and mark in ".!?":
+    for match in _SINGLE_CLOSERS[text[at]].finditer(text, at + 1, stop):
+        position = match.start()
+        if text[position - 1].isspace() != apart or not _closes_single(text, position):
+            continue
+        if last is not None and re.search(r"[.!?]", text[last:position]):
             return last
-        position += 1
+        last = position
+        if text[position - 1] not in "sS":
+            return position
     return last
 
 
-def _closes_single(text: str, at: int, *, apart: bool) -> bool:
-    before, after = text[at - 1], text[at + 1 : at + 2] or " "
-    return before.isspace() == apart and (bool(_TERMINATED.match(after)) or ord(after) > 0x2E7F)
+_SINGLE_CLOSERS = {
+    "'": re.compile("'"),
+    "\u2018": re.compile("[\u2019']"),
+    "\u201a": re.compile("[\u2018\u2019']"),
+    "\u201b": re.compile("\u2019"),
+    "\u2019": re.compile("\u2019"),
+}
+_SINGLE_STOPS = {"'": ("\n\n",), "\u2018": ("\n\n", "\u2018"), "\u201a": ("\n\n",), "\u201b": ("\n\n",), "\u2019": ("\n\n",)}
+
+
+def _closes_single(text: str, at: int) -> bool:
+    after = text[at + 1 : at + 2] or " "
+    return bool(_TERMINATED.match(after)) or ord(after) > 0x2E7F
 
 
 def _outermost(quotes: list[Quoted]) -> tuple[Quoted, ...]:

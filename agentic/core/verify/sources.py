@@ -33,7 +33,7 @@ _COLUMNS = re.compile(r"^.*\S(?:[ \t]*\t[ \t]*| \| | {3,})\S.*$|^[ \t]*\|.*\|[ \
 _RANK = {"quoted": 3, "forwarded": 2, "signature": 1}
 # Stands in the copy that sentences are found in for a character that must end none.
 MASK = "\ue000"
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|[^\s@<>\"(),;:]+@[^\s@<>\"(),;:]+\.[a-z]{2,}", re.IGNORECASE)
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"]+|(?<![^\s@<>\"(),;:])[^\s@<>\"(),;:]{1,64}@[^\s@<>\"(),;:]+\.[a-z]{2,}", re.IGNORECASE)
 
 
 @dataclass(slots=True)

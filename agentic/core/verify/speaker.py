@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentic.core.verify.lookup import Match
 from agentic.core.verify.sources import normal_text
@@ -103,10 +104,12 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(normal_text(text))
 
 
+@lru_cache(maxsize=1)
 def _verbs() -> frozenset[str]:
     return frozenset(verb for lexicon in lexicons().values() for verb in lexicon.say)
 
 
+@lru_cache(maxsize=1)
 def _by() -> frozenset[str]:
     return frozenset(
         word for lexicon in lexicons().values() for word in (*lexicon.by, *(" ".join(lexicon.accord)).split())

@@ -20,7 +20,7 @@ _ITEM = re.compile(
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _BLOCKQUOTE = re.compile(r"^\s{0,3}>")
 _URL = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"\u201c\u201d\u00ab\u00bb\u3002\uff0c]+|[^\s@<>\"(),;:\[\]]+@[^\s@<>\"(),;:\[\]]+\.[a-z]{2,}",
+    r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"\u201c\u201d\u00ab\u00bb\u3002\uff0c]+|(?<![^\s@<>\"(),;:\[\]])[^\s@<>\"(),;:\[\]]{1,64}@[^\s@<>\"(),;:\[\]]+\.[a-z]{2,}",
     re.IGNORECASE,
 )
 _STOPS = ".!?\u2026\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4"

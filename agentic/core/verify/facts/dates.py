@@ -30,9 +30,37 @@ _LEADS = re.compile(
 )
 
 
-@lru_cache(maxsize=1)
-def _patterns() -> dict[str, re.Pattern[str]]:
-    month = "|".join(sorted(map(re.escape, _months()), key=len, reverse=True))
+def months_among(words: frozenset[str]) -> tuple[str, ...]:
+    """The month names of which all parts are in *words*."""
+    return _among(tuple(_months()), words)
+
+
+def weekdays_among(words: frozenset[str]) -> tuple[str, ...]:
+    """The names of weekdays of which all parts are in *words*."""
+    return _among(tuple(_weekdays()), words)
+
+
+def _among(names: tuple[str, ...], words: frozenset[str]) -> tuple[str, ...]:
+    parts = _parts_of(names)
+    if parts.keys().isdisjoint(words):
+        return ()
+    return tuple(sorted({name for part in parts.keys() & words for name in parts[part] if set(name.split("-")) <= words}))
+
+
+@lru_cache(maxsize=4)
+def _parts_of(names: tuple[str, ...]) -> dict[str, list[str]]:
+    """The names by each of their parts ("segunda-feira" has two)."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for part in name.split("-"):
+            found.setdefault(part, []).append(name)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
+    """The patterns of all styles for the months *names*: the few that a text has make them fast."""
+    month = _choice(names)
     day = r"(?:0?[1-9]|[12][0-9]|3[01])"
     nth = r"(?:st|nd|rd|th|er|\.|\u00ba|\u00aa|\u00b0)?"
     year = r"(?P<year>(?:1[6-9]|20|21)[0-9]{2}|'[0-9]{2})(?![0-9])"
@@ -66,19 +94,29 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             r"(?:(?P<year>[0-9]{4}) ?[\u5e74\ub144] ?)?(?P<month>[0-9]{1,2}) ?[\u6708\uc6d4](?: ?(?P<day>[0-9]{1,2}) ?[\u65e5\uc77c\u53f7])?"
         ),
         "month": re.compile(rf"(?<![\w'-])(?P<month>{month})(?![\w'])"),
-        "weekday": re.compile(
-            rf"(?<![\w])(?P<weekday>{'|'.join(sorted(map(re.escape, _weekdays()), key=len, reverse=True))})(?![\w])"
-        ),
     }
+
+
+def _choice(names: tuple[str, ...]) -> str:
+    # A pattern that never matches where there is no name.
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True)) or "(?!)"
+
+
+@lru_cache(maxsize=256)
+def _weekday_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w])(?P<weekday>{_choice(names)})(?![\w])")
 
 
 # In the order of their specificity: what one style took, the next does not read again.
 STYLES = ("iso", "numeric", "day_month", "month_day", "dotted", "cjk", "month_year", "digits_year", "year_month")
 
 
-def dates(text: str, style: str) -> Iterator[Fact]:
-    """Dates with a day, or months with a year, written in one of STYLES."""
-    for match in _patterns()[style].finditer(text):
+WITHOUT_NAMES = frozenset({"iso", "numeric", "dotted", "cjk", "digits_year", "year_month"})
+
+
+def dates(text: str, style: str, names: tuple[str, ...]) -> Iterator[Fact]:
+    """Dates with a day, or months with a year, written in one of STYLES with one of the month *names*."""
+    for match in _patterns(names)[style].finditer(text):
         yield from _dates_of(style, match)
 
 
@@ -126,9 +164,9 @@ def _numeric(match: re.Match[str]) -> Iterator[Fact]:
         yield Fact("date", f"{first}/{second}/{year}", match.group(), *match.span())
 
 
-def months(text: str) -> Iterator[Fact]:
-    """Months named alone."""
-    for match in _patterns()["month"].finditer(text):
+def months(text: str, names: tuple[str, ...]) -> Iterator[Fact]:
+    """Months of *names* that stand alone."""
+    for match in _patterns(names)["month"].finditer(text):
         name = match.group("month")
         lead = _LEADS.search(text[max(0, match.start() - 9) : match.start()])
         if (len(name) < 4 and name not in _ALSO_WORDS | {"m\u00e4rz"}) or (name in _ALSO_WORDS and not lead):
@@ -136,9 +174,9 @@ def months(text: str) -> Iterator[Fact]:
         yield Fact("date", (0, _months()[name], 0), name, *match.span())
 
 
-def weekdays(text: str) -> Iterator[Fact]:
-    """Days of the week, 1 for Monday."""
-    for match in _patterns()["weekday"].finditer(text):
+def weekdays(text: str, names: tuple[str, ...]) -> Iterator[Fact]:
+    """Days of the week called by one of *names*, 1 for Monday."""
+    for match in _weekday_pattern(names).finditer(text):
         yield Fact("weekday", _weekdays()[match.group("weekday")], match.group(), *match.span())
 
 
@@ -159,6 +197,7 @@ _NAMED = {
     "noon": (12, 0, 0), "midday": (12, 0, 0), "mittag": (12, 0, 0), "mittags": (12, 0, 0), "midi": (12, 0, 0), "mediod\u00eda": (12, 0, 0),
     "midnight": (0, 0, 0), "mitternacht": (0, 0, 0), "minuit": (0, 0, 0), "medianoche": (0, 0, 0), "mezzanotte": (0, 0, 0),
 }  # fmt: skip
+NAMED_TIMES = frozenset(_NAMED)
 _NAMED_PATTERN = re.compile(rf"(?<![\w-])(?:{'|'.join(_NAMED)})(?![\w-])")
 
 
@@ -168,6 +207,10 @@ def times(text: str) -> Iterator[Fact]:
         yield from _clock(match)
     for match in _FRENCH_HOUR.finditer(text):
         yield Fact("time", (int(match.group("hour")), 0, 0), match.group(), *match.span())
+
+
+def named_times(text: str) -> Iterator[Fact]:
+    """Noon and midnight."""
     for match in _NAMED_PATTERN.finditer(text):
         yield Fact("time", _NAMED[match.group()], match.group(), *match.span())
 

@@ -2,23 +2,16 @@
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from agentic.core.verify.facts import dates, numbers, tokens
 from agentic.core.verify.facts.values import Fact
 
 _Reader = Callable[[str], Iterator[Fact]]
-_READERS: tuple[_Reader, ...] = (
-    tokens.urls,
-    tokens.emails,
-    tokens.ibans,
-    *(partial(dates.dates, style=style) for style in dates.STYLES),
-    dates.times,
-    tokens.phones,
-    dates.months,
-    dates.weekdays,
-)
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
 def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = False) -> list[Fact]:
@@ -29,14 +22,85 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     """
     found: list[Fact] = []
     rest = _ascii_digits(text)
-    for reader in _READERS:
+    words = frozenset(_WORDS.findall(rest))
+    if "://" in rest or "www." in rest:
+        rest = _take(rest, tokens.urls(rest), found)
+    if "@" in rest:
+        rest = _take(rest, tokens.emails(rest), found)
+    months = dates.months_among(words)
+    rest = _take_digits(rest, months, found)
+    for reader in _word_readers(rest, words, months):
         rest = _take(rest, reader(rest), found)
-    rest = _take(rest, (fact for fact in numbers.numbers(rest) if _is_plain(rest, fact)), found)
-    rest = _take(rest, tokens.domains(rest), found)
-    rest = _take(rest, tokens.identifiers(rest), found)
-    rest = _take(rest, tokens.leftovers(rest), found)
-    _take(rest, numbers.worded(rest, languages, claims=claims), found)
+    _take(rest, numbers.worded(rest, words, languages, claims=claims), found)
     return sorted(found, key=lambda fact: fact.start)
+
+
+def _word_readers(text: str, words: frozenset[str], months: tuple[str, ...]) -> Iterator[_Reader]:
+    """Readers of facts that need no digit, where the text has what they look for."""
+    if months:
+        yield partial(dates.months, names=months)
+    weekdays = dates.weekdays_among(words)
+    if weekdays:
+        yield partial(dates.weekdays, names=weekdays)
+    if words & dates.NAMED_TIMES:
+        yield dates.named_times
+    if "." in text:
+        yield tokens.domains
+
+
+def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
+    """Add the facts that hold a digit, and return *text* with them blanked.
+
+    Only what stands near digits is read: in mail that is a small part, and the patterns are the costly ones.
+    """
+    windows = _windows(text)
+    if not windows:
+        return text
+    near = "\n".join(text[start:end] for start, end in windows)
+    own: list[Fact] = []
+    styles = [partial(dates.dates, style=style, names=months) for style in dates.STYLES if months or style in dates.WITHOUT_NAMES]
+    for reader in (tokens.ibans, *styles, dates.times, tokens.phones):
+        near = _take(near, reader(near), own)
+    near = _take(near, (fact for fact in numbers.numbers(near) if _is_plain(near, fact)), own)
+    for reader in (tokens.domains, tokens.identifiers, tokens.leftovers):
+        near = _take(near, reader(near), own)
+    placed = list(_placed(own, windows))
+    return _take(text, iter(placed), found)
+
+
+def _windows(text: str) -> list[tuple[int, int]]:
+    """Spans of *text* around digits, on whole words and within lines, apart from each other."""
+    spans: list[tuple[int, int]] = []
+    for match in _DIGITS.finditer(text):
+        low = text.rfind("\n", 0, match.start()) + 1
+        high = text.find("\n", match.end())
+        start = max(low, match.start() - _REACH)
+        start = low if start == low else text.rfind(" ", low, start) + 1 or low
+        end = min(high if high >= 0 else len(text), match.end() + _REACH)
+        blank = text.find(" ", end)
+        end = min(position for position in (blank, high, len(text)) if position >= end)
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+# How far from a digit the words of its fact may stand, and digits this close share a window.
+_REACH = 40
+_DIGITS = re.compile(r"[0-9](?:[^\n]{0,30}[0-9])*")
+
+
+def _placed(facts: list[Fact], windows: list[tuple[int, int]]) -> Iterator[Fact]:
+    """*facts* of the joined windows with the offsets of the whole text."""
+    bases, base = [], 0
+    for start, end in windows:
+        bases.append(base)
+        base += end - start + 1
+    for fact in facts:
+        window = bisect_right(bases, fact.start) - 1
+        shift = windows[window][0] - bases[window]
+        yield replace(fact, start=fact.start + shift, end=fact.end + shift) if shift else fact
 
 
 def _ascii_digits(text: str) -> str:

@@ -7,6 +7,7 @@ stands beside it: money has no thousandths.
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.words import lexicons
@@ -163,6 +164,7 @@ def _counts(text: str, end: int) -> bool:
     return after is not None and after.group(1) not in _function_words()
 
 
+@lru_cache(maxsize=1)
 def _function_words() -> frozenset[str]:
     return lexicons()["en"].stop | lexicons()["de"].stop | lexicons()["fr"].stop
 
@@ -174,11 +176,9 @@ def same_unit(first: str, second: str) -> bool:
     return any(first in family and second in family and {"$", "kr"} & {first, second} for family in (_DOLLARS, _KRONES))
 
 
-_WORD = re.compile(
-    r"(?<![\w'-])([^\W\d_]+)(?:-([^\W\d_]+))?(?: (hundred|thousand|million|hundert|tausend|cents?|mille|millionen|millions))?(?=$|\W)"
-)
 _GERMAN = re.compile(
-    r"(?:(ein|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun)und)(zwanzig|dreissig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig)$"
+    r"(ein|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun)und"
+    r"(zwanzig|dreissig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig)"
 )
 _POWERS = {
     "hundred": 100,
@@ -194,41 +194,49 @@ _POWERS = {
 }
 
 
-def worded(text: str, languages: tuple[str, ...], *, claims: bool) -> Iterator[Fact]:
-    """Numbers written as words in one of *languages*.
+@lru_cache(maxsize=64)
+def _tables(languages: tuple[str, ...], claims: bool) -> tuple[dict[str, int], frozenset[str]]:
+    """Number words with their values, and which of them are articles."""
+    table: dict[str, int] = {}
+    for code in languages:
+        table |= lexicons()[code].numbers
+        # "first" and "second" order what is told; only from the third on an ordinal is a claim.
+        table |= {word: value for word, value in lexicons()[code].ordinals.items() if not claims or value > 2}
+    return table, frozenset(word for code in languages for word in lexicons()[code].one)
+
+
+@lru_cache(maxsize=256)
+def _word_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    choice = "|".join(sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<![\w'-])({choice})(?:-({choice}))?(?: ({'|'.join(_POWERS)}))?(?![\w])")
+
+
+def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, claims: bool) -> Iterator[Fact]:
+    """Numbers written as words in one of *languages*; *words* are all words of *text*.
 
     With *claims* only those that count something (a word follows), and not the word for one, which is an article.
     """
-    table = {word: value for code in languages for word, value in lexicons()[code].numbers.items()}
-    # "first" and "second" order what is told; only from the third on an ordinal is a claim.
-    for code in languages:
-        table |= {word: value for word, value in lexicons()[code].ordinals.items() if not claims or value > 2}
-    ones = {word for code in languages for word in lexicons()[code].one}
-    for match in _WORD.finditer(text):
+    table, ones = _tables(languages, claims)
+    german = {word for word in words if "und" in word and "de" in languages and _GERMAN.fullmatch(word)}
+    present = tuple(sorted((table.keys() & words) | german))
+    for match in _word_pattern(present).finditer(text) if present else ():
         value = _word_value(match, table)
-        if (
-            value is None
-            or (claims
-            and (match.group() in ones or not re.match(r" [^\W\d_]", text[match.end() : match.end() + 2])))
-        ):
+        followed = re.match(r" [^\W\d_]", text[match.end() : match.end() + 2])
+        if value is None or (claims and (match.group() in ones or not followed)):
             continue
         after = _UNIT_AFTER.match(text, match.end())
         unit = UNITS.get(after.group(1), "") if after else ""
-        yield Fact(
-            "number", Decimal(value).normalize(), match.group(), *match.span(), unit, worded=True, counts=not unit
-        )
+        number = Decimal(value).normalize()
+        yield Fact("number", number, match.group(), *match.span(), unit, worded=True, counts=not unit)
 
 
 def _word_value(match: re.Match[str], table: dict[str, int]) -> int | None:
     first, second, power = match.groups()
-    german = _GERMAN.match(first)
-    if german and not second:
-        value: int | None = table.get(german.group(1), 0) + table.get(german.group(2), 0)
-    else:
-        value = table.get(first)
-        if second is not None:
-            tail = table.get(second)
-            value = value + tail if value is not None and tail is not None and value >= 20 and tail < 10 else None
-    if power:
-        return value * _POWERS[power] if value is not None else None
-    return value or None
+    german = _GERMAN.fullmatch(first)
+    value = table[german.group(1)] + table[german.group(2)] if german else table[first]
+    if second is not None:
+        tail = table.get(second, 0)
+        if value < 20 or not 0 < tail < 10:
+            return None
+        value += tail
+    return value * _POWERS[power] if power else value or None

@@ -1,0 +1,118 @@
+"""How fast the verifier is: units per second on 50 KB messages, unread and read before; and whether time is linear."""
+
+import argparse
+import json
+import random
+import time
+from datetime import UTC, datetime
+
+from agentic.core.answer import Draft
+from agentic.core.verify import MAX_ANSWER, SourceCache, verify
+from mailsearch.hits import Address, Block, MessageHead, MessageText, PartText
+
+WHEN = datetime(2026, 3, 4, tzinfo=UTC)
+SUBJECTS = ("pump", "valve", "lease", "deposit", "invoice", "crane", "meter", "roof", "tender", "permit")
+DEEDS = ("was shipped", "was repaired", "is due", "was approved", "stays open", "went out", "came back", "was checked")
+
+
+def message(label: str, size: int, rng: random.Random) -> MessageText:
+    """A message of about *size* characters in paragraphs of wrapped lines, with amounts and dates."""
+    blocks, pieces, position = [], [], 0
+    while position < size:
+        sentences = [_sentence(rng) for _ in range(5)]
+        text = " ".join(sentences).replace(". The", ".\nThe", 2)
+        blocks.append(Block(position, position + len(text)))
+        pieces.append(text)
+        position += len(text) + 2
+    head = MessageHead(
+        message_id=label,
+        thread_id="thread",
+        rfc_message_id=f"{label}@bench.example",
+        mailbox="bench",
+        folder="INBOX",
+        subject="Site report",
+        sender=Address("Ann Berg", "ann@bench.example"),
+        to=(Address("Bo Lund", "bo@bench.example"),),
+        cc=(),
+        sent_at=WHEN,
+        received_at=WHEN,
+        language="en",
+    )
+    return MessageText(head, (PartText("subject", "Site report"), PartText("body", "\n\n".join(pieces), tuple(blocks))))
+
+
+def _sentence(rng: random.Random) -> str:
+    amount, day = rng.randrange(100, 9999), rng.randrange(1, 28)
+    return f"The {rng.choice(SUBJECTS)} number {rng.randrange(10**6)} {rng.choice(DEEDS)} for {amount},50 EUR on {day} March 2026."
+
+
+def draft(source: MessageText, units: int, rng: random.Random) -> Draft:
+    """An answer of so many true units about *source*, half of them with a quotation."""
+    body = source.parts[1].text.replace("\n", " ")
+    sentences = [sentence for sentence in body.split(". ") if sentence.startswith("The")]
+    lines = []
+    for number in range(units):
+        words = rng.choice(sentences).rstrip(".")
+        lines.append(f'Ann wrote "{words}" [m1].' if number % 2 else f"{words} [m1].")
+    return Draft(text="\n".join(lines))
+
+
+def rate(units: int, rounds: int, *, cached: bool) -> float:
+    """Units per CPU second over *rounds* answers of *units* each."""
+    rng = random.Random(7)
+    cache = SourceCache()
+    sources = {"m1": message("m1", 50_000, rng)}
+    drafts = [draft(sources["m1"], units, rng) for _ in range(rounds)]
+    if cached:
+        verify(drafts[0], sources, cache=cache)
+    started = time.process_time()
+    for each in drafts:
+        verdict = verify(each, sources, cache=cache if cached else SourceCache())
+        assert not verdict.removed, verdict.removed[0]
+    return units * rounds / (time.process_time() - started)
+
+
+def growth(make: str) -> list[float]:
+    """Seconds at a quarter, half and all of the answer's cap, for one kind of answer."""
+    sources = {"m1": message("m1", 20_000, random.Random(3))}
+    fills = {
+        "prose": "The pump is late [m1]. ",
+        "open quotes": "\u201e",
+        "straight quotes": '"',
+        "single quotes": "'a ",
+        "brackets": "[",
+        "markers": "[m1]",
+        "angles": "<a ",
+        "bars": "| a ",
+        "digits": "1,",
+        "stops": "a. ",
+        "fences": "```\n",
+    }
+    seconds = []
+    for share in (4, 2, 1):
+        text = (fills[make] * MAX_ANSWER)[: MAX_ANSWER // share]
+        started = time.process_time()
+        verify(Draft(text=text), sources, cache=SourceCache())
+        seconds.append(round(time.process_time() - started, 4))
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20)
+    rounds = parser.parse_args().rounds
+    kinds = ("prose", "open quotes", "straight quotes", "single quotes", "brackets", "markers", "angles", "bars", "digits", "stops", "fences")
+    print(
+        json.dumps(
+            {
+                "subject": "verify",
+                "units_per_second_uncached": round(rate(1, rounds, cached=False)),
+                "units_per_second_cached": round(rate(100, rounds, cached=True)),
+                "seconds_at_quarter_half_all_of_cap": {kind: growth(kind) for kind in kinds},
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
