@@ -22,6 +22,7 @@ from mailsearch.ingest import (
     headers,
     invitations,
     language,
+    outlook,
 )
 from mailsearch.ingest.attachments import tnef
 from mailsearch.ingest.bodies import Found, Leaf
@@ -52,6 +53,7 @@ def parse(raw: bytes, *, trusted_authserv_id: str = "", read_attachments: bool =
 
 def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -> ParsedMessage:
     """`parse` with another way to read the text of attachments."""
+    raw, unreadable = outlook.unwrap(raw)
     too_large = len(raw) > LARGEST
     root = entities.read(raw[:LARGEST] if too_large else raw)
     message = _Parser(read_text, trusted_authserv_id).message(root, 0)
@@ -60,6 +62,8 @@ def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -
     if too_large:
         defect = Defect("too-large", "", f"The message has {len(raw)} bytes; {LARGEST} were read.")
         message = replace(message, defects=(*message.defects, defect))
+    if unreadable:
+        message = replace(message, defects=(*message.defects, Defect("outlook-unreadable", "", unreadable)))
     return message
 
 

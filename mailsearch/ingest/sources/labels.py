@@ -1,5 +1,6 @@
 """Folders and flags as mail systems name them, in the words of this store."""
 
+import base64
 import re
 from dataclasses import dataclass
 from email.errors import HeaderParseError
@@ -8,6 +9,7 @@ from email.header import decode_header, make_header
 # Letters of a Maildir name's info part (cr.yp.to/proto/maildir.html), in the order in which flags are kept.
 _MAILDIR_FLAGS = {"S": "seen", "R": "answered", "F": "flagged", "D": "draft", "T": "deleted", "P": "passed"}
 _LABELS = re.compile(rb"(?im)^X-Gmail-Labels:[ \t]*((?:[^\r\n]|\r?\n[ \t])*)")
+_SHIFTED = re.compile(r"&([A-Za-z0-9+,]*)-")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 # Labels of Takeout that say where a message stands or what was done with it; all others are the user's own.
 _PLACES = {"inbox": "", "sent": "Sent", "spam": "Junk", "trash": "Trash", "drafts": "Drafts"}
@@ -51,6 +53,22 @@ class Place:
 def maildir_flags(letters: str) -> tuple[str, ...]:
     """The flags of the letters after `2,` in a Maildir name; unknown letters say nothing."""
     return tuple(flag for letter, flag in _MAILDIR_FLAGS.items() if letter in letters)
+
+
+def folder_name(name: str) -> str:
+    """A folder's name as people read it: IMAP's modified UTF-7 (RFC 3501, 5.1.3) decoded, bytes that are none shown."""
+    name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _SHIFTED.sub(_unshifted, name)
+
+
+def _unshifted(found: re.Match[str]) -> str:
+    if not found[1]:
+        return "&"
+    packed = found[1].replace(",", "/")
+    try:
+        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True).decode("utf-16-be")
+    except ValueError:
+        return found[0]
 
 
 def takeout_place(data: bytes) -> Place | None:

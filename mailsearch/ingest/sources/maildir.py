@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mailsearch.ingest.sources.files import entries, read_message
-from mailsearch.ingest.sources.labels import maildir_flags
+from mailsearch.ingest.sources.labels import folder_name, maildir_flags
 from mailsearch.ingest.sources.raw import RawMail
 
 # `:` ends the unique part; file systems that forbid it use one of the others.
@@ -65,7 +65,7 @@ def _folders(path: Path, name: str) -> Iterator[tuple[Path, str]]:
     for child, status in entries(path):
         if not stat.S_ISDIR(status.st_mode) or child.name in ("cur", "new", "tmp") or not is_maildir(child):
             continue
-        below = child.name[1:].replace(".", "/") if child.name.startswith(".") else child.name
+        below = folder_name(child.name[1:].replace(".", "/") if child.name.startswith(".") else child.name)
         yield from _folders(child, f"{name}/{below}" if name else below)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mailsearch.ingest.sources.files import entries, read_message
+from mailsearch.ingest.sources.labels import folder_name
 from mailsearch.ingest.sources.maildir import Maildir, is_maildir
 from mailsearch.ingest.sources.mbox import Mbox, is_from_line
 from mailsearch.ingest.sources.raw import RawMail, Source
@@ -75,7 +76,8 @@ class Tree:
             if path.name.startswith("."):
                 continue
             if stat.S_ISDIR(status.st_mode):
-                below = f"{self.folder}/{path.name}" if self.folder else path.name
+                name = folder_name(path.name)
+                below = f"{self.folder}/{name}" if self.folder else name
                 yield from [Maildir(path, below)] if is_maildir(path) else Tree(path, below).sources()
             elif stat.S_ISREG(status.st_mode):
                 yield from _sources_of_file(path, status, self.folder)
@@ -108,7 +110,8 @@ def _sources_of_file(path: Path, status: os.stat_result, folder: str) -> Iterato
     if ending in _MESSAGE_ENDINGS:
         yield SingleMessage(path, folder)
     elif is_from_line(head.lstrip(b"\r\n").partition(b"\n")[0]) or (ending in (".mbox", ".mbx") and status.st_size):
-        yield Mbox(path, f"{folder}/{path.stem}" if folder else path.stem)
+        stem = folder_name(path.stem)
+        yield Mbox(path, f"{folder}/{stem}" if folder else stem)
     elif head.startswith(_COMPOUND_FILE):
         # Word and Excel files of old begin the same way, so here the name decides.
         return
