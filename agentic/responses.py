@@ -161,7 +161,7 @@ def _sentence(record: Record, row: Sentence, heads: Mapping[str, Any]) -> Json:
         "relayed_by": relayed.relayed_by if relayed else None,
         "said_by": (relayed.said_by or None) if relayed else None,
         "later_message": row.later_message if row.later_message in record.readable else None,
-        "citations": [_citation(citation, cleaned_head(heads[citation.message_id])) for citation in citations],
+        "citations": [citation_json(citation, cleaned_head(heads[citation.message_id])) for citation in citations],
     }
 
 
@@ -173,7 +173,8 @@ def _cited_only(citation: Citation) -> Json:
     return {"message_id": citation.message_id, "withheld": True}
 
 
-def _citation(citation: Citation, head: Json) -> Json:
+def citation_json(citation: Citation | answers.Citation, head: Json) -> Json:
+    """Where a sentence is grounded, beside who wrote that when; *head* is the message's, cleaned."""
     return {
         "message_id": citation.message_id,
         "rfc_message_id": head["rfc_message_id"],

@@ -20,7 +20,7 @@ from agentic.mailjson import Json, search_json
 from agentic.web.problems import Problem
 from agentic.web.runs_api import event_stream, run_json
 from agentic.web.serializers import SearchSerializer
-from agentic.web.views import ApiView, found
+from agentic.web.views import ApiView, found, validated
 from agentic.workers import in_worker
 from mailsearch.hits import Filters, SearchRequest
 from mailsearch.models import Permission, Tenant
@@ -41,7 +41,7 @@ class SearchView(ApiView):
         An answer is a cited summary: read the evidence for decisions that matter.
         """
         began = time.monotonic()
-        given = await in_worker(_validated, request)
+        given = await in_worker(validated, SearchSerializer, request)
         if given["mode"] == "agentic":
             return await self._ask(request, given, began)
         if given["stream"]:
@@ -110,13 +110,6 @@ async def _ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs
         idempotency_key=key and f"search {key}",
         body_sha256=hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest(),
     )
-
-
-def _validated(request: Request) -> dict[str, Any]:
-    serializer = SearchSerializer(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    given: dict[str, Any] = serializer.validated_data
-    return given
 
 
 def _filters(given: dict[str, Any], now: datetime, zone: str) -> Filters:

@@ -75,3 +75,38 @@ class SearchSerializer(ClosedSerializer):
     budget = BudgetSerializer(default=dict)
     timezone = ZoneField(max_length=64, required=False)
     now = serializers.DateTimeField(required=False, default_timezone=UTC)
+
+
+class QuoteSerializer(ClosedSerializer):
+    """Words given as verbatim from a message."""
+
+    message = serializers.CharField(max_length=60)
+    text = serializers.CharField(max_length=400)
+
+
+class ClaimSerializer(ClosedSerializer):
+    """One statement with what it cites."""
+
+    text = serializers.CharField(max_length=1000)
+    citations = serializers.ListField(child=serializers.CharField(max_length=60), max_length=8, default=list)
+    quotes = serializers.ListField(child=QuoteSerializer(), max_length=8, default=list)
+
+
+class VerifySerializer(ClosedSerializer):
+    """An answer to be verified: prose that cites by `[msg_…]`, or statements with their citations."""
+
+    text = serializers.CharField(max_length=20_000, required=False)
+    sentences = serializers.ListField(child=ClaimSerializer(), min_length=1, max_length=100, required=False)
+    policy = serializers.ChoiceField(["standard", "strict"], required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("text" in attrs) == ("sentences" in attrs):
+            raise serializers.ValidationError({"text": ["Give either text or sentences."]})
+        return attrs
+
+
+class QuarantineSerializer(ClosedSerializer):
+    """Whether a message is to be quarantined, and why."""
+
+    quarantined = serializers.BooleanField()
+    reason = serializers.CharField(max_length=500)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agentic.web import mail_api, runs_api, search_api
+from agentic.web import intake_api, mail_api, runs_api, search_api, verify_api
 
 urlpatterns = [
     path("search", search_api.SearchView.as_view(), name="search"),
@@ -10,12 +10,15 @@ urlpatterns = [
     path("runs/<str:run>", runs_api.RunView.as_view(), name="run"),
     path("runs/<str:run>/events", runs_api.EventsView.as_view(), name="run-events"),
     path("runs/<str:run>/cancel", runs_api.CancelView.as_view(), name="run-cancel"),
+    path("messages", intake_api.MessagesView.as_view(), name="messages"),
     path("messages/<str:message>", mail_api.MessageView.as_view(), name="message"),
     path("messages/<str:message>/raw", mail_api.RawMessageView.as_view(), name="message-raw"),
     path("messages/<str:message>/related", mail_api.RelatedView.as_view(), name="message-related"),
     path("threads/<str:thread>", mail_api.ThreadView.as_view(), name="thread"),
     path("attachments/<str:attachment>", mail_api.AttachmentView.as_view(), name="attachment"),
     path("contacts", mail_api.ContactsView.as_view(), name="contacts"),
+    path("messages/<str:message>/quarantine", intake_api.QuarantineView.as_view(), name="message-quarantine"),
+    path("verify", verify_api.VerifyView.as_view(), name="verify"),
     path("me", mail_api.MeView.as_view(), name="me"),
     path("usage", mail_api.UsageView.as_view(), name="usage"),
 ]

@@ -8,6 +8,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from agentic.admission import NotPermitted
@@ -77,3 +78,13 @@ def found(body: Json | None) -> Response:
     if body is None:
         raise problems.Problem("not-found")
     return Response(body)
+
+
+def validated(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The body as *serializer* understands it. Raises ValidationError, ParseError and RequestDataTooBig."""
+    # Read as a whole first, so that the limit on bodies holds.
+    _ = request._request.body
+    given = serializer(data=request.data)
+    given.is_valid(raise_exception=True)
+    understood: dict[str, Any] = given.validated_data
+    return understood

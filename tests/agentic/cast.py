@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agentic.callers import Access, Principal, create_key, resolve_key
-from mailsearch.models import ApiKey, Message, Permission
+from mailsearch.models import ApiKey, Message, Permission, Thread
+from mailsearch.sessions import Binding, bound
 from tests.mailsearch.posting import Letter, Office
 
 ACCEPTED = "Thank you for the photos; we accept liability for the damage to the Golf."
@@ -61,6 +62,11 @@ class House:
         access = Access(permissions, all_mailboxes, tuple(self.office.mailbox(one) for one in mailboxes))
         key, token = create_key(self.office.tenant, name, access)
         return Caller(key, token, resolve_key(token))
+
+    def thread(self, message: Message) -> str:
+        """The public id of a message's thread."""
+        with bound(Binding(message.tenant_id)):
+            return Thread.objects.get(pk=message.thread_id).public_id
 
     @property
     def jo(self) -> Caller:

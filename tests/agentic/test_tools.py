@@ -13,9 +13,9 @@ from agentic.tools import NOT_FOUND, MailTools
 from agentic.toolschemas import SPECS
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
-from mailsearch.models import Message, Permission, Thread
+from mailsearch.models import Message, Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, bound
+from mailsearch.sessions import bound
 from tests.agentic.asking import run
 from tests.agentic.cast import House, house
 from tests.mailsearch.posting import START, Letter
@@ -96,14 +96,11 @@ BEYOND = [
 
 
 def _filled(arguments: dict[str, Any], home: House) -> dict[str, Any]:
-    text = json.dumps(arguments).replace("{secret}", home.secret.public_id).replace("{thread}", _thread(home.secret))
+    text = (
+        json.dumps(arguments).replace("{secret}", home.secret.public_id).replace("{thread}", home.thread(home.secret))
+    )
     filled: dict[str, Any] = json.loads(text)
     return filled
-
-
-def _thread(message: Message) -> str:
-    with bound(Binding(message.tenant_id)):
-        return Thread.objects.get(pk=message.thread_id).public_id
 
 
 @pytest.mark.parametrize(("tool", "arguments", "kind"), BEYOND)
@@ -119,7 +116,7 @@ def test_reaching_beyond_gives_nothing_and_is_recorded(tool: str, arguments: dic
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [(tool, given) for tool, given, kind in BEYOND if kind == "unseen_id"])
-def test_even_an_id_that_was_seen_is_not_found_outside_of_the_scope(tool: str, arguments: dict[str, Any]) -> None:
+def test_an_id_that_was_seen_is_not_found_outside_of_the_scope(tool: str, arguments: dict[str, Any]) -> None:
     home = house()
     result = _call(_tools(home.jo.principal), tool, _Everything(), **_filled(arguments, home))
     assert result.messages == ()

@@ -1,0 +1,37 @@
+"""`POST /v1/verify`: the rules that a run's answer passes, for an answer that the caller wrote."""
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agentic import policies, verifying
+from agentic.admission import NotPermitted
+from agentic.callers import scope_now
+from agentic.web.serializers import VerifySerializer
+from agentic.web.views import ApiView, validated
+from agentic.workers import in_worker
+from mailsearch.models import Permission
+
+
+class VerifyView(ApiView):
+    """Verify an answer against the mail that it cites."""
+
+    permission = Permission.VERIFY
+    serializer_class = VerifySerializer
+
+    async def post(self, request: Request) -> HttpResponseBase:
+        """What of an answer stands: each sentence kept with its citations, or removed with a reason."""
+        if not self.principal.may(Permission.SEARCH_READ):
+            raise NotPermitted(Permission.SEARCH_READ)
+        given = await in_worker(validated, VerifySerializer, request)
+        policy = given.get("policy") or (await in_worker(policies.effective, self.principal.tenant)).verification
+        scope = await in_worker(scope_now, self.principal, Permission.SEARCH_READ)
+        answer = given["text"] if "text" in given else [_claim(one) for one in given["sentences"]]
+        return Response(await verifying.verify_answer(scope, answer, policy))
+
+
+def _claim(given: dict[str, Any]) -> verifying.Claim:
+    quotes = tuple((quote["message"], quote["text"]) for quote in given["quotes"])
+    return verifying.Claim(given["text"], tuple(given["citations"]), quotes)
