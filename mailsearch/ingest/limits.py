@@ -94,6 +94,11 @@ class Worker:
         for raw in raws:
             yield self.parse(raw, trusted_authserv_id=trusted_authserv_id, read_attachments=read_attachments)
 
+    @property
+    def process_id(self) -> int | None:
+        """The child's process id, or None where there is none."""
+        return self._child.pid if self._child else None
+
     def close(self) -> None:
         """End the child."""
         child, self._child = self._child, None

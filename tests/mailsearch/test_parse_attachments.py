@@ -159,7 +159,7 @@ def test_an_open_document_is_read() -> None:
     content = packed(
         {
             "mimetype": "application/vnd.oasis.opendocument.text",
-            "content.xml": f"<office:document-content {names}><office:body>{body}</office:body></office:document-content>",
+            "content.xml": f"<office:document {names}><office:body>{body}</office:body></office:document>",
         }
     )
     state, text = read_text(content, "", "x.odt")
@@ -197,7 +197,8 @@ def test_hidden_runs_of_rtf_are_kept_apart() -> None:
             "Roof",
         ),
         (
-            b"BEGIN:VCALENDAR\r\nVERSION:1.0\r\nBEGIN:VEVENT\r\nSUMMARY:Old roof\r\nDTSTART:20240304T093000\r\nEND:VEVENT\r\nEND:VCALENDAR",
+            b"BEGIN:VCALENDAR\r\nVERSION:1.0\r\nBEGIN:VEVENT\r\nSUMMARY:Old roof\r\n"
+            b"DTSTART:20240304T093000\r\nEND:VEVENT\r\nEND:VCALENDAR",
             "x.vcs",
             "Old roof",
         ),

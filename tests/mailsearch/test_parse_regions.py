@@ -1,5 +1,7 @@
 """Plain text: blocks, flowed lines, files in the text, and who wrote which part of it."""
 
+from itertools import pairwise
+
 import pytest
 
 from mailsearch.hits import PartText
@@ -86,7 +88,8 @@ def test_a_block_of_headers_opens_a_quote_to_the_end(first: str, labels: tuple[s
     ],
 )
 def test_forwarded_text_is_told_from_quoted(divider: str) -> None:
-    text = f"See below.\n\n{divider}\nFrom: Ada <ada@a.example>\nDate: 4 Mar 2024\nSubject: Roof\nTo: b@b.example\n\nWords."
+    block = "From: Ada <ada@a.example>\nDate: 4 Mar 2024\nSubject: Roof\nTo: b@b.example"
+    text = f"See below.\n\n{divider}\n{block}\n\nWords."
     found = marked(text, "forwarded")
     assert found[0][0].endswith("Words.")
     assert found[0][1] == "Ada <ada@a.example>"
@@ -170,5 +173,5 @@ def test_passages_cover_the_text_and_overlap_a_little(text: str) -> None:
     covered = {position for start, end in spans for position in range(start, end)}
     assert all(character.isspace() for at, character in enumerate(parsed.text) if at not in covered)
     assert all(0 < end - start <= passages.LENGTH for start, end in spans)
-    for (_, before), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, before), (start, _) in pairwise(spans):
         assert start >= before - passages.OVERLAP
