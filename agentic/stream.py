@@ -74,32 +74,26 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
             record = await in_worker(records.load, principal, run, own_only=True)
             if record is None:
                 return
-            if not numbers:
-                yield HEARTBEAT
-            rows = {row.seq: row for row in record.trace}
-            for number in numbers:
-                for frame in frames(record, rows[number]):
-                    yield frame
-                if rows[number].event == "done":
-                    return
+            rows = [row for row in record.trace if row.seq in numbers]
+            yield "".join(frame(record, row) for row in rows) or HEARTBEAT
+            if rows and rows[-1].event == "done":
+                return
 
 
-def frames(record: Record, row: TraceEvent) -> Iterator[str]:
+def frame(record: Record, row: TraceEvent) -> str:
     """The event of one row, with nothing in it that was written later."""
     base: dict[str, Any] = {"run_id": record.run.public_id, "seq": row.seq}
     if row.event == "done":
-        yield _frame(record, row.seq, "done", {"seq": row.seq, **responses.build(record)})
-        return
+        return _frame(record, row.seq, "done", {"seq": row.seq, **responses.build(record)})
     then = _as_of(record, row.seq)
     answer = responses.answer(record) if row.event == "finished" else None
     evidence = responses.evidence(then, row.seq) if row.event == "found" else None
     shown = base | responses.step(then, row)
     if answer is not None:
-        yield _frame(record, row.seq, "answer", {**base, "answer": answer})
-    elif evidence:
-        yield _frame(record, row.seq, "evidence", {**shown, "evidence": evidence})
-    else:
-        yield _frame(record, row.seq, "step", shown)
+        return _frame(record, row.seq, "answer", {**base, "answer": answer})
+    if evidence:
+        return _frame(record, row.seq, "evidence", {**shown, "evidence": evidence})
+    return _frame(record, row.seq, "step", shown)
 
 
 @asynccontextmanager
@@ -169,14 +163,18 @@ _bells: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell]" = weakref.
 async def _listen() -> None:
     while True:
         try:
-            async with await psycopg.AsyncConnection.connect(dsn(), autocommit=True) as conn:
-                await conn.execute(f"LISTEN {audit.DOORBELL}")
-                # Whatever was written while nobody listened.
-                _wake(list(get_listener_manager().listeners_by_channel))
-                async for notify in conn.notifies():
-                    _wake([notify.payload])
+            await _listen_while_connected()
         except psycopg.OperationalError:
             await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
+
+
+async def _listen_while_connected() -> None:
+    async with await psycopg.AsyncConnection.connect(dsn(), autocommit=True) as conn:
+        await conn.execute(f"LISTEN {audit.DOORBELL}")
+        # Whatever was written while nobody listened.
+        _wake(list(get_listener_manager().listeners_by_channel))
+        async for notify in conn.notifies():
+            _wake([notify.payload])
 
 
 def _wake(channels: list[str]) -> None:

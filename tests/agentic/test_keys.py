@@ -64,7 +64,7 @@ def test_a_token_is_a_prefix_and_32_random_bytes_of_which_only_the_hash_is_kept(
 )
 def test_a_token_that_differs_in_anything_is_none(spoil: Any) -> None:
     token = house().jo.token
-    assert resolve_key(token)
+    assert resolve_key(token).is_key
     with pytest.raises(Unrecognised):
         resolve_key(spoil(token))
 

@@ -286,7 +286,7 @@ def test_the_run_of_a_dead_process_is_closed_once_its_lease_ran_out() -> None:
     RunState.objects.filter(run=started.run).update(leased_until="2020-01-01T00:00:00Z")
 
     async def two_at_once() -> list[int]:
-        return await asyncio.gather(runs.close_left_over(), runs.close_left_over())
+        return list(await asyncio.gather(runs.close_left_over(), runs.close_left_over()))
 
     assert sum(run(two_at_once())) == 1
     response = read(jo, started.public_id)

@@ -216,7 +216,8 @@ def test_a_long_message_is_read_in_pieces() -> None:
     home = house()
     (long,) = home.office.post("family", Letter("".join(f"word{number} " for number in range(3000))))
     tools, seen = _tools(home.jo.principal), frozenset({long.public_id})
-    pieces, offset = "", 0
+    pieces: str = ""
+    offset: int | None = 0
     while offset is not None:
         result = _call(tools, "read_message", seen, message=long.public_id, offset=offset)
         (excerpt,) = result.messages[0].excerpts
