@@ -38,6 +38,9 @@ _LEAVES = frozenset(("-text", "-comment", "-doctype", "!doctype", "template"))
 _LONGEST_UNSEEN = 20_000
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
 _FORMAT = re.compile("[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]")
+_AROUND_BREAK = re.compile(r" *\n *")
+_EMPTY_LINES = re.compile(r"\n{3,}")
+_BLANKS = re.compile(r" {2,}")
 _TAG = re.compile(r"<[^<>]*>")
 _LAYOUT_CELL = 200
 _DEEPEST_QUOTE = 50
@@ -169,7 +172,7 @@ def _text(text: str, state: _State, output: _Output, *, literal: bool = False) -
         output.hidden.append(text)
         return
     if not literal and state.kind != "code":
-        text = _SPACE.sub(" ", text)
+        text = _SPACE.sub(" ", text) if text != " " else text
     output.inline.append(text if text.isascii() else _FORMAT.sub("", text))
 
 
@@ -240,9 +243,8 @@ def _quotes(attributes: dict[str, str | None]) -> bool:
 
 def _tidy(text: str) -> str:
     if "\n" in text:
-        text = re.sub(r" *\n *", "\n", text)
-        text = re.sub(r"\n{3,}", "\n\n", text)
-    return re.sub(r" {2,}", " ", text).strip()
+        text = _EMPTY_LINES.sub("\n\n", _AROUND_BREAK.sub("\n", text))
+    return (_BLANKS.sub(" ", text) if "  " in text else text).strip()
 
 
 def _is_layout(cell: list[_Piece]) -> bool:
@@ -268,4 +270,4 @@ def _build(pieces: list[_Piece], builder: TextBuilder) -> list[tuple[int, int]]:
 
 def _paragraphs(piece: _Piece) -> list[str]:
     """Two line breaks in a row end a paragraph for the eye."""
-    return re.split(r"\n{2,}", piece.text) if piece.kind == "paragraph" else [piece.text]
+    return piece.text.split("\n\n") if piece.kind == "paragraph" else [piece.text]

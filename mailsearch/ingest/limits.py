@@ -102,14 +102,14 @@ class Worker:
     def close(self) -> None:
         """End the child."""
         child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
         self._served = 0
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):
+                _pipe(pipe).close()
 
     def _attempt(
         self, raw: bytes, trusted: str, read_attachments: bool, unreadable: dict[int, str]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
@@ -93,9 +93,7 @@ def declarations(style: str) -> Declarations:
 def cascade(rules: Declarations, inline: Declarations) -> dict[str, str]:
     """What holds for an element: its own style over the rules, important ones over others."""
     merged = dict(rules)
-    for name, (value, important) in inline.items():
-        if important or not merged.get(name, ("", False))[1]:
-            merged[name] = (value, important)
+    _state(merged, inline)
     return {name: value for name, (value, _) in merged.items()}
 
 
@@ -107,9 +105,7 @@ def look(parent: Look, style: Mapping[str, str]) -> Look:
     visibility = style.get("visibility", "")
     invisible = parent.invisible if visibility not in ("hidden", "collapse", "visible") else visibility != "visible"
     gone = parent.gone or _is_gone(style, size)
-    return replace(
-        parent, gone=gone, invisible=invisible, colour=colour or parent.colour, background=background, size=size
-    )
+    return Look(gone, invisible, colour or parent.colour, background, size)
 
 
 def rules(tree: LexborHTMLParser, sheets: list[str]) -> dict[int, dict[str, tuple[str, bool]]]:
@@ -117,11 +113,15 @@ def rules(tree: LexborHTMLParser, sheets: list[str]) -> dict[int, dict[str, tupl
     found: dict[int, dict[str, tuple[str, bool]]] = {}
     for selector, stated in _ranked(sheets)[-_MOST_RULES:]:
         for identity in _matching(tree, selector):
-            own = found.setdefault(identity, {})
-            for name, (value, important) in stated.items():
-                if important or not own.get(name, ("", False))[1]:
-                    own[name] = (value, important)
+            _state(found.setdefault(identity, {}), stated)
     return found
+
+
+def _state(own: dict[str, tuple[str, bool]], stated: Declarations) -> None:
+    """Let *stated* hold over *own*, but not over what is important there."""
+    for name, (value, important) in stated.items():
+        if important or not own.get(name, ("", False))[1]:
+            own[name] = (value, important)
 
 
 def _ranked(sheets: list[str]) -> list[tuple[str, Declarations]]:

@@ -47,11 +47,12 @@ def read(content: bytes) -> tuple[str, ParsedText]:
 
 def _check_unpacked(content: bytes) -> None:
     """The library unpacks without a bound, so the bound is checked before it."""
-    if content.startswith(b"PK"):
-        with Package(content) as package:
-            for name in package.names:
-                if name.endswith((".xml", ".bin", ".rels")):
-                    package.read(name)
+    if not content.startswith(b"PK"):
+        return
+    with Package(content) as package:
+        for name in package.names:
+            if name.endswith((".xml", ".bin", ".rels")):
+                package.read(name)
 
 
 def _read_sheet(
