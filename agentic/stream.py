@@ -75,7 +75,10 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
             if record is None:
                 return
             rows = [row for row in record.trace if row.seq in numbers]
-            yield "".join(frame(record, row) for row in rows) or HEARTBEAT
+            for row in rows:
+                yield frame(record, row)
+            if not rows:
+                yield HEARTBEAT
             if rows and rows[-1].event == "done":
                 return
 
