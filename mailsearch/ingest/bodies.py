@@ -37,6 +37,8 @@ class Leaf:
     content: Content
     filename: str
     inline: bool = False
+    # Part of what only its recipient can decrypt.
+    sealed: bool = False
 
 
 @dataclass(slots=True)
@@ -139,6 +141,9 @@ class _Reader:
         found.encrypted |= subtype == "encrypted"
         for child in children:
             found.take(child)
+        for leaf in found.order if subtype == "encrypted" else ():
+            if isinstance(leaf, Leaf):
+                leaf.sealed = True
 
     def _leaf(self, entity: Entity, found: Found) -> None:
         encoding = entity.header("content-transfer-encoding").decode("latin-1")
@@ -154,7 +159,8 @@ class _Reader:
         if placed != "attachment" and not filename and _is_body(kind):
             self.text(entity, content, found)
         elif not self._signed_inside(entity, content, found):
-            leaf = Leaf(entity, content, filename, placed == "inline" or bool(entity.header("content-id")))
+            inline = placed == "inline" or bool(entity.header("content-id"))
+            leaf = Leaf(entity, content, filename, inline, cms.is_encrypted(content.data))
             found.order.append(leaf)
             found.signed |= kind in _SIGNATURES
 
@@ -167,7 +173,7 @@ class _Reader:
             found.signed = True
             found.take(self.read(entities.read(signed)))
             return True
-        found.encrypted |= "signed" not in entity.parameters.get("smime-type", "") or cms.is_encrypted(content.data)
+        found.encrypted |= cms.is_encrypted(content.data) or entity.parameters.get("smime-type") == "enveloped-data"
         return False
 
     def promote(self, found: Found) -> None:

@@ -35,7 +35,6 @@ LARGEST = 50_000_000
 _DEEPEST_MESSAGE = 10
 _MOST_MESSAGES = 200
 _OCTETS = "application/octet-stream"
-_SEALED = ("application/pgp-encrypted", _OCTETS, "application/pkcs7-mime", "application/x-pkcs7-mime")
 _ROLES = ("from", "sender", "reply-to", "to", "cc", "bcc")
 _FORWARDED = re.compile(
     r"^\s*(?:\[[^\]]{1,40}\]\s*)?(?:fwd?|wg|tr|rv|enc|i|vs|vb|pd|fs|doorst|ilt|továbbítás|转发|轉寄)\s?[:：]", re.I
@@ -167,7 +166,7 @@ class _Parser:
         if kind == "text/calendar" or name.lower().endswith(".ics"):
             found.facts |= {key: value for key, value in invitations.read(data).facts.items() if key not in found.facts}
         listed = replace(self._file(name, kind, data), inline=leaf.inline)
-        if found.encrypted and kind in _SEALED:
+        if leaf.sealed:
             listed = replace(listed, state="encrypted", text=ParsedText(""))
         elif leaf.content.truncated and listed.state == "ok":
             listed = replace(listed, state="truncated")

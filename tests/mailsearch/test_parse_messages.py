@@ -235,6 +235,14 @@ def test_signed_text_is_read_and_encrypted_text_is_kept() -> None:
     assert {one.state for one in sealed.attachments} == {"encrypted"}
 
 
+def test_a_file_beside_an_encrypted_stretch_is_not_taken_for_encrypted() -> None:
+    armour = b"-----BEGIN PGP MESSAGE-----\r\nxyz\r\n-----END PGP MESSAGE-----"
+    file = b"Content-Type: application/octet-stream; name=a.txt\r\n\r\nplain words"
+    parsed = message(parts("mixed", PLAIN + armour, file))
+    assert parsed.encrypted
+    assert [one.state for one in parsed.attachments] == ["ok"]
+
+
 def der(tag: int, *content: bytes) -> bytes:
     body = b"".join(content)
     return bytes((tag, 0x82)) + len(body).to_bytes(2, "big") + body
