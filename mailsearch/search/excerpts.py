@@ -74,30 +74,36 @@ def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
     """The words of *text* that one of the lexemes finds, in order."""
     if not weights:
         return
+    known: dict[str, list[Match]] = {}
     count = 0
-    for word in _WORD.finditer(text, 0, _LOOKED_THROUGH):
-        for match in _in_word(word.group(), word.start(), weights):
-            yield match
+    for found in _WORD.finditer(text, 0, _LOOKED_THROUGH):
+        word, start = found.group(), found.start()
+        inside = known.get(word)
+        if inside is None:
+            inside = known[word] = list(_in_word(word, weights))
+        for match in inside:
+            yield Match(start + match.start, start + match.end, match.lexeme)
             count += 1
         if count > _MOST_MATCHES:
             return
 
 
-def _in_word(word: str, start: int, weights: Mapping[str, float]) -> Iterator[Match]:
+def _in_word(word: str, weights: Mapping[str, float]) -> Iterator[Match]:
+    """The matches in one word, with offsets into it."""
     folded = fold(word)
-    if len(folded) == len(word) and any(is_dense(character) for character in folded):
-        yield from _in_dense(folded, start, weights)
+    if not word.isascii() and len(folded) == len(word) and any(is_dense(character) for character in folded):
+        yield from _in_dense(folded, weights)
         return
     if folded in weights:
-        yield Match(start, start + len(word), folded)
+        yield Match(0, len(word), folded)
         return
     for length in range(len(folded) - 1, max(_SHORTEST_STEM, len(folded) - _ENDING) - 1, -1):
         if folded[:length] in weights:
-            yield Match(start, start + len(word), folded[:length])
+            yield Match(0, len(word), folded[:length])
             return
 
 
-def _in_dense(folded: str, start: int, weights: Mapping[str, float]) -> Iterator[Match]:
+def _in_dense(folded: str, weights: Mapping[str, float]) -> Iterator[Match]:
     """Pairs of characters in a script without spaces; what overlaps or touches becomes one match."""
     begin, end, lexeme = 0, 0, ""
     for at in range(len(folded)):
@@ -105,13 +111,13 @@ def _in_dense(folded: str, start: int, weights: Mapping[str, float]) -> Iterator
         if not size:
             continue
         if at > end and lexeme:
-            yield Match(start + begin, start + end, lexeme)
+            yield Match(begin, end, lexeme)
             begin, lexeme = at, ""
         begin = at if not lexeme else begin
         lexeme = lexeme or folded[at : at + size]
         end = max(end, at + size)
     if lexeme:
-        yield Match(start + begin, start + min(end, len(folded)), lexeme)
+        yield Match(begin, min(end, len(folded)), lexeme)
 
 
 def _best(
