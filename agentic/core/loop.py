@@ -109,6 +109,10 @@ class Loop:
                 yield event
         if self._flight.stopped:
             yield Cut("judge", self._budget.steps, "cancelled", "the run was cancelled")
+        else:
+            # What the asker's own words find is shown even where the model failed at once.
+            async for event in self._land(self._take_first(), self._search_until()):
+                yield event
         yield self._finished()
 
     async def _turn(self) -> AsyncGenerator[Event, None]:
