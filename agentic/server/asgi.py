@@ -21,7 +21,7 @@ django_application = get_asgi_application()
 
 from agentic import runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
-from mailsearch import sessions  # noqa: E402
+from mailsearch import embeddings, sessions  # noqa: E402
 from mailsearch.embeddings import warm  # noqa: E402
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -57,11 +57,20 @@ async def living() -> AsyncIterator[None]:
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     await asyncio.to_thread(warm)
     async with sessions.pool(), stream.listening():
-        sweeper = asyncio.create_task(_sweep())
+        beside = [asyncio.create_task(_sweep()), asyncio.create_task(_warm())]
         try:
             yield
         finally:
-            sweeper.cancel()
+            for task in beside:
+                task.cancel()
+
+
+async def _warm() -> None:
+    """Load the embedding model beside the first requests instead of within one."""
+    try:
+        await asyncio.to_thread(embeddings.warm)
+    except embeddings.EmbeddingUnavailable as error:
+        _log.warning("semantic search is off: %s", error)
 
 
 async def _sweep() -> None:

@@ -58,9 +58,19 @@ class SearchView(ApiView):
         task = runs.launch(started) if isinstance(started, runs.Started) else None
         if wants_stream(request, given):
             return event_stream(self.principal, started.public_id)
+        if "respond-async" in request.headers.get("Prefer", ""):
+            return _accepted(started.public_id)
         if task is not None and isinstance(started, runs.Started):
             await runs.wait(started, task)
         return found(await in_worker(run_json, self.principal, started.public_id))
+
+
+def _accepted(run: str) -> HttpResponseBase:
+    """Where the response will be, for who does not want to wait."""
+    response = Response({"run_id": run, "status": "queued"}, status=202)
+    response["Location"] = f"/v1/runs/{run}"
+    response["Preference-Applied"] = "respond-async"
+    return response
 
 
 def wants_stream(request: Request, given: dict[str, Any]) -> bool:

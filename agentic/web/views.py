@@ -1,5 +1,6 @@
 """What all addresses of the API share: async handlers on DRF, who asks, problems, and nothing kept in caches."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from agentic.callers import Principal, Unrecognised
 from agentic.mailjson import Json
 from agentic.web import problems
 from agentic.web.authentication import KeyAuthentication, PersonAuthentication
+from agentic.web.rates import PER_CALLER, PER_TENANT, rates
 from agentic.workers import in_worker
 
 
@@ -53,14 +55,28 @@ class ApiView(APIView):
             response = problems.response(problems.of(error), request)
         response = self.finalize_response(self.request, response, *args, **kwargs)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = "private, no-store"
+        # Asking for `auth` would look the caller up once more where nobody was recognised.
+        principal = getattr(self.request, "_auth", None)
+        if isinstance(principal, Principal):
+            left = rates.left(principal.caller, PER_CALLER)
+            response.headers["RateLimit-Policy"] = f'"caller";q={2 * PER_CALLER:.0f};w=2'
+            response.headers["RateLimit"] = f'"caller";r={left}'
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if not isinstance(request.auth, Principal):
             raise Unrecognised
+        self._check_rate(request.auth)
         if self.permission and not request.auth.may(self.permission):
             raise NotPermitted(self.permission)
+
+    def _check_rate(self, principal: Principal) -> None:
+        for name, per_second in ((principal.caller, PER_CALLER), (f"tenant:{principal.tenant}", PER_TENANT)):
+            seconds = rates.take(name, per_second)
+            if seconds:
+                detail = f"At most {per_second:.0f} requests a second, {2 * per_second:.0f} at once."
+                raise problems.Problem("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
 
     async def refuse_method(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         raise problems.Problem("method-not-allowed")
