@@ -6,6 +6,7 @@ from psycopg.types.json import Jsonb
 from mailsearch.hits import Contact
 from mailsearch.scope import Scope
 from mailsearch.search.heads import first_bearers
+from mailsearch.search.query import storable
 from mailsearch.terms import fold
 
 MOST_CONTACTS = 100
@@ -33,7 +34,7 @@ async def search(scope: Scope, text: str, limit: int = 20) -> tuple[Contact, ...
     Without words, all contacts. Counts, names and times are those of the scope's mail.
     """
     condition, values = scope.condition("m")
-    words = [[word] for word in fold(text.replace("\0", " ")).split()[:_MOST_WORDS]]
+    words = [[word] for word in fold(storable(text)).split()[:_MOST_WORDS]]
     parameters = values | {"words": Jsonb(words), "limit": max(1, min(limit, MOST_CONTACTS))}
     async with scope.reading() as conn:
         cursor = await conn.execute(sql.SQL(_CONTACTS).format(scope=condition), parameters)

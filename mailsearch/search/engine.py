@@ -93,7 +93,7 @@ async def search(
 async def _understand(scope: Scope, request: SearchRequest) -> _Asked:
     offset = decode(request.cursor, fingerprint(scope, request))
     now = request.now or datetime.now(UTC)
-    parsed = parse(request.text.replace("\0", " "), now, zone(request.timezone))
+    parsed = parse(request.text, now, zone(request.timezone))
     async with scope.reading() as conn:
         narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused)
         plan = await keyword.plan(conn, scope, parsed)

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from mailsearch.hits import Filters
 from mailsearch.scope import Scope
-from mailsearch.search.query import earliest, filters_json, latest
+from mailsearch.search.query import earliest, filters_json, latest, storable
 from mailsearch.search.threads import families
 from mailsearch.terms import fold
 
@@ -132,7 +132,7 @@ def _by_text(narrowing: Narrowing, filters: Filters) -> None:
 
 
 def _patterns(values: Iterable[str]) -> list[str]:
-    return [fold(value.strip()).replace("\0", "") for value in values]
+    return [fold(storable(value).strip()) for value in values]
 
 
 async def _by_id(conn: AsyncConnection[TupleRow], scope: Scope, narrowing: Narrowing, filters: Filters) -> None:
@@ -165,7 +165,9 @@ async def message_ids(conn: AsyncConnection[TupleRow], scope: Scope, public_ids:
     statement = sql.SQL(
         "SELECT m.public_id, m.id FROM mailsearch_message m WHERE m.public_id = ANY(%(ids)s) AND {}"
     ).format(condition)
-    cursor = await conn.execute(statement, values | {"ids": [one for one in public_ids if "\0" not in one]})
+    cursor = await conn.execute(
+        statement, values | {"ids": [one for one in public_ids if one.isascii() and "\0" not in one]}
+    )
     return dict(await cursor.fetchall())
 
 

@@ -130,13 +130,18 @@ def zone(name: str) -> tzinfo:
         return UTC
 
 
+def storable(text: str) -> str:
+    """*text* without what Postgres' text can't hold: NUL and lone surrogates."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
 def parse(text: str, now: datetime, timezone: tzinfo = UTC) -> ParsedQuery:
     """Understand *text*; never fails. Dates in it are meant on the clock of *timezone*, relative ones from *now*.
 
     A negated operator (`-from:ann`) excludes messages in which its value's words occur.
     """
     reader = _Reader(now, timezone)
-    for match in _TOKEN.finditer(text.translate(_QUOTES)):
+    for match in _TOKEN.finditer(storable(text).translate(_QUOTES)):
         reader.take(match)
     return reader.finished(_asks(text))
 

@@ -132,5 +132,5 @@ def _regions(stored: Iterable[Sequence[Any]]) -> tuple[Region, ...]:
 
 
 def _clean(public_id: str) -> str:
-    """Postgres' text holds no NUL; an id with one names nothing."""
-    return public_id.replace("\0", "\ufffd")
+    """An id with anything but ASCII in it, or with NUL, names nothing; Postgres might not even take it."""
+    return public_id if public_id.isascii() and "\0" not in public_id else ""

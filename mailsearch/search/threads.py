@@ -30,7 +30,7 @@ SELECT asked, public_id FROM up WHERE merged_into_id IS NULL
 
 async def families(conn: AsyncConnection[TupleRow], public_ids: Iterable[str]) -> dict[str, list[int]]:
     """For each public id of a thread of the tenant: the internal ids of it and of all threads merged with it."""
-    cursor = await conn.execute(_FAMILIES, {"asked": [one for one in public_ids if "\0" not in one]})
+    cursor = await conn.execute(_FAMILIES, {"asked": [one for one in public_ids if one.isascii() and "\0" not in one]})
     found: dict[str, list[int]] = {}
     for asked, thread in await cursor.fetchall():
         found.setdefault(asked, []).append(thread)
