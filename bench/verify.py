@@ -10,6 +10,8 @@ from agentic.core.answer import Draft
 from agentic.core.verify import MAX_ANSWER, SourceCache, verify
 from mailsearch.hits import Address, Block, MessageHead, MessageText, PartText
 
+# Share of the sentences that name an amount, a number and a date; the others are plain prose.
+FACTS = 0.2
 WHEN = datetime(2026, 3, 4, tzinfo=UTC)
 SUBJECTS = ("pump", "valve", "lease", "deposit", "invoice", "crane", "meter", "roof", "tender", "permit")
 DEEDS = ("was shipped", "was repaired", "is due", "was approved", "stays open", "went out", "came back", "was checked")
@@ -42,6 +44,8 @@ def message(label: str, size: int, rng: random.Random) -> MessageText:
 
 
 def _sentence(rng: random.Random) -> str:
+    if rng.random() > FACTS:
+        return f"The {rng.choice(SUBJECTS)} {rng.choice(DEEDS)} after the {rng.choice(SUBJECTS)} {rng.choice(DEEDS)}, as we said in our talk."
     amount, day = rng.randrange(100, 9999), rng.randrange(1, 28)
     return f"The {rng.choice(SUBJECTS)} number {rng.randrange(10**6)} {rng.choice(DEEDS)} for {amount},50 EUR on {day} March 2026."
 
@@ -76,7 +80,7 @@ def growth(make: str) -> list[float]:
     """Seconds at a quarter, half and all of the answer's cap, for one kind of answer."""
     sources = {"m1": message("m1", 20_000, random.Random(3))}
     fills = {
-        "prose": "The pump is late [m1]. ",
+        "prose": "The oven is warm [m1]. ",
         "open quotes": "\u201e",
         "straight quotes": '"',
         "single quotes": "'a ",
@@ -101,7 +105,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     rounds = parser.parse_args().rounds
-    kinds = ("prose", "open quotes", "straight quotes", "single quotes", "brackets", "markers", "angles", "bars", "digits", "stops", "fences")
+    kinds = (
+        "prose",
+        "open quotes",
+        "straight quotes",
+        "single quotes",
+        "brackets",
+        "markers",
+        "angles",
+        "bars",
+        "digits",
+        "stops",
+        "fences",
+    )
     print(
         json.dumps(
             {

@@ -1,7 +1,9 @@
 """Facts of a unit against the messages that it cites: is each there, and do they stand together?"""
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import product
@@ -11,6 +13,7 @@ from agentic.core.verify.facts.extract import extract
 from agentic.core.verify.facts.match import family, is_long, supports
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.lookup import Match
+from agentic.core.verify.normalise import JOINT
 from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
 
 # Characters of stored text around a quotation within which its facts may stand.
@@ -129,13 +132,26 @@ def _named_units(part: PartIndex) -> frozenset[str]:
 
 
 def _part_places(part: PartIndex, *, borrowed: bool) -> Iterable[Place]:
-    for fact in extract(part.text, languages_of(part.language, "en")):
+    for fact in _facts_in(part.text, languages_of(part.language, "en")):
         piece = part.piece_at(fact.start)
         if (piece.borrowed == "quoted") is not borrowed:
             continue
         end = min(fact.end, piece.base + len(piece.normalised.text))
         start, stop = piece.normalised.span(fact.start - piece.base, max(end - piece.base, fact.start - piece.base + 1))
         yield Place(fact, part, piece, start, stop)
+
+
+def _facts_in(text: str, languages: tuple[str, ...]) -> Iterable[Fact]:
+    """The facts of a part's normal form; a word broken at a line end is read with its hyphen and without."""
+    if JOINT not in text:
+        return extract(text, languages)
+    joints = [match.start() - number for number, match in enumerate(re.finditer(JOINT, text))]
+    joined = extract(text.replace(JOINT, ""), languages)
+    moved = (
+        replace(f, start=f.start + bisect_right(joints, f.start), end=f.end + bisect_left(joints, f.end))
+        for f in joined
+    )
+    return [*extract(text.replace(JOINT, "-"), languages), *moved]
 
 
 def _head_places(index: MessageIndex) -> Iterable[Place]:

@@ -46,10 +46,9 @@ def verify(
         people=speaker.people_of([*sources.values(), *others]),
         originals=tuple(others),
     )
-    sentences: list[Sentence] = []
-    for claim in _claims(draft, sources):
-        sentences.append(_decide(claim, len(sentences) + 1, bench))
-    settled = _settle_tables(sentences, _claims(draft, sources), bench)
+    claims = _claims(draft, sources)
+    sentences = [_decide(claim, position, bench) for position, claim in enumerate(claims, 1)]
+    settled = _settle_tables(sentences, claims, bench)
     marked = [later.mark(sentence, sources, threads, bench.cache) for sentence in settled]
     return Verification(tuple(marked), VERSION)
 

@@ -79,8 +79,7 @@ def _named(question: str) -> list[Fact]:
         fact
         for fact in extract(text)
         if fact.kind in ("identifier", "email", "money")
-        or (fact.kind == "number"
-        and re.fullmatch(r"[0-9]{5,}", fact.text))
+        or (fact.kind == "number" and re.fullmatch(r"[0-9]{5,}", fact.text))
     ]
 
 

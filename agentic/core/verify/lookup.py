@@ -12,7 +12,9 @@ _EDGES = " .,;:!?-\u3002\uff0c\u3001\u060c\u061f\u0964\u2026"
 _ELLIPSIS = re.compile(r" ?(?:\[ ?\.{3,} ?\]|\( ?\.{3,} ?\)|\.{3,}|\. \. \.) ?")
 _SIC = re.compile(r" ?[\[(]sic!?[\])]")
 _LETTER = re.compile(r"\[(\w)\](?=\w)|(?<=\w)\[(\w)\]")
-_EMPHASIS = re.compile(r"(?<![\w])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![\w])|~~|(?<!\w)`+|`+(?!\w)")
+_EMPHASIS = re.compile(
+    r"(?<!\w)\*+(?=\w)|(?<=\w)\*+(?!\w)|(?<![\w])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![\w])|~~|(?<!\w)`+|`+(?!\w)"
+)
 _NEGATING_PREFIX = re.compile(r"(?:non|un|in|nicht|anti|ex|mis|no|dis|de|sans|nie)-$")
 _SCALE = re.compile(
     r" ?(?:million|billion|trillion|thousand|hundred|mio|mrd|mill|tsd|milliarde|millionen|tausend|millones|mille|milliards?|"

@@ -26,6 +26,8 @@ def find(text: str, known: Collection[str] = ()) -> tuple[Marker, ...]:
 
     Ranges, upper case, suffixes and other alphabets make no marker; such brackets are text.
     """
+    if "[" not in text:
+        return ()
     found = []
     for match in _BRACKET.finditer(text):
         labels = tuple(label.strip(" \t") for label in re.split(r"[,;]", match.group(1)))
@@ -38,13 +40,20 @@ def find(text: str, known: Collection[str] = ()) -> tuple[Marker, ...]:
 
 def _is_ticked(text: str, match: re.Match[str], known: Collection[str]) -> bool:
     """The box of a task list: "- [x] done"."""
-    return match.group(1) == "x" and "x" not in known and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
+    return (
+        match.group(1) == "x"
+        and "x" not in known
+        and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
+    )
 
 
 def without(text: str, known: Collection[str] = ()) -> str:
     """*text* as a reader sees it: markers gone, and no space left before the punctuation that followed them."""
+    found = find(text, known)
+    if not found:
+        return text.strip()
     pieces, position = [], 0
-    for marker in find(text, known):
+    for marker in found:
         pieces.append(text[position : marker.start])
         position = marker.end
     pieces.append(text[position:])

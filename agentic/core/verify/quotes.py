@@ -33,7 +33,9 @@ _ALWAYS_OPEN = "\u201c\u201e\u201f\u00ab\u2039\u300c\u300e\ufe41\ufe43\u301d"
 _ALWAYS_CLOSE = "\u300d\u300f\ufe42\ufe44\u301e\u301f"
 _EITHER = '"\uff02\u201d\u00bb\u203a`'
 _SINGLE_OPEN = "'\u2018\u201a\u201b\u2019"
-_INTERESTING = re.compile("[\"\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`'\u2018\u2019<>,]")
+_INTERESTING = re.compile(
+    "[\"\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`'\u2018\u2019<>,]"
+)
 _ELISIONS = re.compile(r"(?:tis|twas|twere|em|cause|bout|til|till|n|s|t|k|round|[0-9]{2}s?)(?![^\W_])", re.IGNORECASE)
 _TERMINATED = re.compile(
     r"[\s.,;:!?\u2026)\]}\u3002\uff0c\uff01\uff1f\u060c\u061f\u0964\u2013\u2014\-\"\u201c\u201d\u00bb\u00ab]"
@@ -257,7 +259,9 @@ def _single_end(text: str, at: int, limit: int) -> int | None:
     of the quotation unchecked.
     """
     # Single quotations are short, and end with their paragraph or where another one opens.
-    stop = min([limit, at + 600, *(where for mark in _SINGLE_STOPS[text[at]] if (where := text.find(mark, at + 1)) > 0)])
+    stop = min(
+        [limit, at + 600, *(where for mark in _SINGLE_STOPS[text[at]] if (where := text.find(mark, at + 1)) > 0)]
+    )
     apart = text[at + 1].isspace()
     last: int | None = None
     for match in _SINGLE_CLOSERS[text[at]].finditer(text, at + 1, stop):
@@ -279,7 +283,13 @@ _SINGLE_CLOSERS = {
     "\u201b": re.compile("\u2019"),
     "\u2019": re.compile("\u2019"),
 }
-_SINGLE_STOPS = {"'": ("\n\n",), "\u2018": ("\n\n", "\u2018"), "\u201a": ("\n\n",), "\u201b": ("\n\n",), "\u2019": ("\n\n",)}
+_SINGLE_STOPS = {
+    "'": ("\n\n",),
+    "\u2018": ("\n\n", "\u2018"),
+    "\u201a": ("\n\n",),
+    "\u201b": ("\n\n",),
+    "\u2019": ("\n\n",),
+}
 
 
 def _closes_single(text: str, at: int) -> bool:

@@ -60,7 +60,8 @@ def line(sentence: Sentence, sources: Mapping[str, MessageText], *, cite: Litera
         # A bar in a quotation would begin another cell: then the row is left as it is.
         cell = "".join(f" {quote}" for quote in added if "|" not in quote) + sources_named
         return f"{text[:-1].rstrip()}{cell} |"
-    stop = _STOP.search(text)
+    # The stop of "8 p.m." is the abbreviation's.
+    stop = None if re.search(r"\.\w{1,3}\.$", text) else _STOP.search(text)
     body, end = (text[: stop.start()], stop.group()) if stop and not text.startswith(">") else (text, "")
     if not added:
         return body + sources_named + end

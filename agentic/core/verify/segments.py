@@ -134,7 +134,7 @@ _ARTICLES = re.compile(
 
 
 def _follows_article(head: str, tail: str, language: str) -> bool:
-    """"die 2. Rate": in German an article before the number and a noun after it."""
+    """ "die 2. Rate": in German an article before the number and a noun after it."""
     return language == "de" and _ARTICLES.search(head) is not None and tail[:1].isalpha()
 
 
@@ -155,7 +155,30 @@ def _is_abbreviation(token: str, tail: str, language: str) -> bool:
     return not (last in _MAY_END and opens(tail))
 
 
-_MAY_END = frozenset(["etc", "usw", "al", "inc", "ltd", "co", "corp", "jr", "sr", "ecc", "itd", "itp", "enz", "uvm", "min", "max", "s.a", "s.p.a", "s.r.l", "e.v"])
+_MAY_END = frozenset(
+    [
+        "etc",
+        "usw",
+        "al",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "jr",
+        "sr",
+        "ecc",
+        "itd",
+        "itp",
+        "enz",
+        "uvm",
+        "min",
+        "max",
+        "s.a",
+        "s.p.a",
+        "s.r.l",
+        "e.v",
+    ]
+)
 
 
 def _initials_go_on(token: str, tail: str) -> bool:
@@ -173,7 +196,67 @@ def opens(tail: str) -> bool:
 
 
 _SENTENCE_OPENERS = frozenset(
-    ["the", "this", "that", "these", "those", "it", "he", "she", "we", "you", "they", "i", "a", "an", "in", "on", "at", "but", "and", "however", "there", "what", "who", "when", "no", "yes", "please", "if", "der", "die", "das", "es", "er", "sie", "wir", "ich", "ein", "eine", "im", "am", "aber", "und", "wenn", "nein", "ja", "bitte", "le", "la", "les", "il", "elle", "nous", "vous", "je", "un", "une", "mais", "et", "si"]
+    [
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "it",
+        "he",
+        "she",
+        "we",
+        "you",
+        "they",
+        "i",
+        "a",
+        "an",
+        "in",
+        "on",
+        "at",
+        "but",
+        "and",
+        "however",
+        "there",
+        "what",
+        "who",
+        "when",
+        "no",
+        "yes",
+        "please",
+        "if",
+        "der",
+        "die",
+        "das",
+        "es",
+        "er",
+        "sie",
+        "wir",
+        "ich",
+        "ein",
+        "eine",
+        "im",
+        "am",
+        "aber",
+        "und",
+        "wenn",
+        "nein",
+        "ja",
+        "bitte",
+        "le",
+        "la",
+        "les",
+        "il",
+        "elle",
+        "nous",
+        "vous",
+        "je",
+        "un",
+        "une",
+        "mais",
+        "et",
+        "si",
+    ]
 )
 
 

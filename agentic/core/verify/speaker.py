@@ -13,7 +13,49 @@ from mailsearch.hits import Address, MessageText
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 # Parts of an address's local part that name no person.
 _ROLES = frozenset(
-    ["info", "mail", "office", "team", "support", "sales", "service", "kontakt", "contact", "admin", "noreply", "no-reply", "news", "billing", "claims", "hello", "post", "the", "and", "von", "van", "de", "der", "la", "le", "di", "da", "dos", "das", "do", "mr", "mrs", "ms", "dr", "herr", "frau", "via", "list", "gmbh", "ltd", "inc"]
+    [
+        "info",
+        "mail",
+        "office",
+        "team",
+        "support",
+        "sales",
+        "service",
+        "kontakt",
+        "contact",
+        "admin",
+        "noreply",
+        "no-reply",
+        "news",
+        "billing",
+        "claims",
+        "hello",
+        "post",
+        "the",
+        "and",
+        "von",
+        "van",
+        "de",
+        "der",
+        "la",
+        "le",
+        "di",
+        "da",
+        "dos",
+        "das",
+        "do",
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "herr",
+        "frau",
+        "via",
+        "list",
+        "gmbh",
+        "ltd",
+        "inc",
+    ]
 )
 # Words that a name and its verb of saying may have between them.
 _DISTANCE = 4
@@ -131,7 +173,7 @@ def _speaker_before(text: str, names: frozenset[str]) -> str:
 
 
 def _before_colon(text: str, names: frozenset[str]) -> str:
-    """"Ann Berg: ...": nothing but a name between the last pause and a colon."""
+    """ "Ann Berg: ...": nothing but a name between the last pause and a colon."""
     match = re.search(r"(?:^|[,;.!?\u2026(-])([^,;.!?\u2026(-]*)[:\uff1a]\s*$", text)
     words = _words(match.group(1)) if match else []
     named = [_bare(word) for word in words if _bare(word) in names]

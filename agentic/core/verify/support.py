@@ -10,7 +10,7 @@ from agentic.core.verify.sources import normal_text
 from agentic.core.verify.words import every_stop_word, language_of, lexicons
 
 # Set on shuffled pairs: see docs/verification.md.
-MIN_SHARE = 0.34
+MIN_SHARE = 0.3
 MIN_SHARED = 2
 MIN_WORDS = 5
 MIN_CHARACTERS = 30
@@ -47,7 +47,24 @@ def _saying() -> frozenset[str]:
     return frozenset(
         verbs
         | set(
-            ["mail", "email", "message", "says", "letter", "subject", "quote", "reads", "reply", "sender", "attachment", "file", "heisst", "steht", "lautet", "nachricht"]
+            [
+                "mail",
+                "email",
+                "message",
+                "says",
+                "letter",
+                "subject",
+                "quote",
+                "reads",
+                "reply",
+                "sender",
+                "attachment",
+                "file",
+                "heisst",
+                "steht",
+                "lautet",
+                "nachricht",
+            ]
         )
     )
 
@@ -71,8 +88,7 @@ def is_greeting(text: str) -> bool:
         for greeting in lexicon.greetings:
             if (
                 bare == greeting
-                or (bare.startswith(greeting + " ")
-                and count_words(bare) <= count_words(greeting) + 2)
+                or (bare.startswith(greeting + " ") and count_words(bare) <= count_words(greeting) + 2)
                 or bare.startswith(greeting + ",")
             ):
                 return True

@@ -44,7 +44,9 @@ def _among(names: tuple[str, ...], words: frozenset[str]) -> tuple[str, ...]:
     parts = _parts_of(names)
     if parts.keys().isdisjoint(words):
         return ()
-    return tuple(sorted({name for part in parts.keys() & words for name in parts[part] if set(name.split("-")) <= words}))
+    return tuple(
+        sorted({name for part in parts.keys() & words for name in parts[part] if set(name.split("-")) <= words})
+    )
 
 
 @lru_cache(maxsize=4)
@@ -188,7 +190,7 @@ _CLOCK = re.compile(
     rf"(?P<sep>:|h)(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:\.[0-9]+)?)?(?: ?(?:{_HALF}|(?P<uhr>uhr|o'clock|hrs|h\b)))?"
     rf"|\.(?P<minute2>[0-5][0-9]) ?(?:{_HALF.replace('half', 'half2')}|(?P<uhr2>uhr))"
     rf"|(?: ?{_HALF.replace('half', 'half3')}| ?(?P<uhr3>uhr|o'clock))"
-    rf")z?(?![0-9a-z:])(?: {_ZONE}\b)?"
+    rf")z?(?![0-9a-z]|:[0-9])(?: {_ZONE}\b)?"
 )
 _FRENCH_HOUR = re.compile(
     r"(?:(?<=\u00e0 )|(?<=vers )|(?<=d\u00e8s )|(?<=avant )|(?<=apr\u00e8s ))(?P<hour>[01]?[0-9]|2[0-3]) ?(?:h|heures?)(?![0-9a-z])"

@@ -58,7 +58,11 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
         return text
     near = "\n".join(text[start:end] for start, end in windows)
     own: list[Fact] = []
-    styles = [partial(dates.dates, style=style, names=months) for style in dates.STYLES if months or style in dates.WITHOUT_NAMES]
+    styles = [
+        partial(dates.dates, style=style, names=months)
+        for style in dates.STYLES
+        if months or style in dates.WITHOUT_NAMES
+    ]
     for reader in (tokens.ibans, *styles, dates.times, tokens.phones):
         near = _take(near, reader(near), own)
     near = _take(near, (fact for fact in numbers.numbers(near) if _is_plain(near, fact)), own)
@@ -138,9 +142,7 @@ def _is_plain(text: str, fact: Fact) -> bool:
     """Whether the number stands by itself and is no piece of an identifier ("CL-2024-00173", "A12", five digits)."""
     if not (_free_left(text, fact) and _free_right(text, fact)):
         return False
-    return not (
-        fact.kind == "number" and not fact.unit and not fact.counts and _LONG.fullmatch(fact.text)
-    )
+    return not (fact.kind == "number" and not fact.unit and not fact.counts and _LONG.fullmatch(fact.text))
 
 
 def _free_left(text: str, fact: Fact) -> bool:

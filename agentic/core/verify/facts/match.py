@@ -63,7 +63,12 @@ def _same_time(source: Fact, claim: Fact) -> bool:
 
 def _same_number(source: Fact, claim: Fact, units: frozenset[str]) -> bool:
     if source.kind == "date":
-        return not source.head and _is_year(claim) and isinstance(source.value, tuple) and Decimal(source.value[0]) == claim.value
+        return (
+            not source.head
+            and _is_year(claim)
+            and isinstance(source.value, tuple)
+            and Decimal(source.value[0]) == claim.value
+        )
     if source.kind not in ("number", "percent", "money") or source.value != claim.value:
         return False
     if source.unit and claim.unit:

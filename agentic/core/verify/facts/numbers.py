@@ -12,7 +12,41 @@ from functools import lru_cache
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.words import lexicons
 
-_CODES = ["eur", "usd", "gbp", "chf", "jpy", "pln", "czk", "sek", "nok", "dkk", "huf", "cad", "aud", "nzd", "inr", "cny", "brl", "rub", "try", "zar", "sgd", "hkd", "mxn", "krw", "ils", "ron", "bgn", "isk", "aed", "sar", "thb", "uah", "btc"]
+_CODES = [
+    "eur",
+    "usd",
+    "gbp",
+    "chf",
+    "jpy",
+    "pln",
+    "czk",
+    "sek",
+    "nok",
+    "dkk",
+    "huf",
+    "cad",
+    "aud",
+    "nzd",
+    "inr",
+    "cny",
+    "brl",
+    "rub",
+    "try",
+    "zar",
+    "sgd",
+    "hkd",
+    "mxn",
+    "krw",
+    "ils",
+    "ron",
+    "bgn",
+    "isk",
+    "aed",
+    "sar",
+    "thb",
+    "uah",
+    "btc",
+]
 CURRENCIES = {
     **{code: code for code in _CODES},
     "\u20ac": "eur", "euro": "eur", "euros": "eur", "$": "$", "us$": "usd", "a$": "aud", "c$": "cad", "dollar": "$", "dollars": "$",

@@ -10,7 +10,9 @@ from agentic.core.verify.facts.values import Fact
 
 LETTER = "a-z\u00df-\u024f\u0370-\u04ff"
 _URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>()\[\]{}|]+(?:\([^\s()<>]*\)[^\s<>()\[\]]*)*")
-_EMAIL = re.compile(rf"(?<![{LETTER}0-9._%+\-])[{LETTER}0-9._%+=#$&!/\-]{{1,64}}@[{LETTER}0-9\-]+(?:\.[{LETTER}0-9\-]+)+")
+_EMAIL = re.compile(
+    rf"(?<![{LETTER}0-9._%+\-])[{LETTER}0-9._%+=#$&!/\-]{{1,64}}@[{LETTER}0-9\-]+(?:\.[{LETTER}0-9\-]+)+"
+)
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}[0-9]{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PHONE = re.compile(
     r"(?<![\w.,/-])(?:\+ ?[0-9]{1,3}[ ./\-]?(?:\(0?[0-9]{1,5}\)[ ./\-]?)?[0-9](?:[ ./\-]{0,3}[0-9]){4,13}"
