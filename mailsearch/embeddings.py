@@ -100,6 +100,16 @@ class RemoteEmbedder:
         )
         self._dimensions: int | None = None
 
+    def __enter__(self) -> "RemoteEmbedder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back its connections."""
+        self._client.close()
+
     @property
     def dimensions(self) -> int:
         """Learned from the first answer. Raises EmbeddingUnavailable."""

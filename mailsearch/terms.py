@@ -43,10 +43,7 @@ _SIGNS = (
 )
 _EMOJI = "\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _LETTER = rf"(?:[^\W{_DENSE}]|[{_SIGNS}])"
-_TOKEN = re.compile(
-    rf"(?P<dense>[{_DENSE}]+)|(?P<word>{_LETTER}+(?:(?:://|[-./:@+'&#=%~?]|(?<=[0-9]),(?=[0-9])){_LETTER}+)*)"
-    rf"|(?P<emoji>[{_EMOJI}])"
-)
+_TOKEN = re.compile(rf"[{_DENSE}]+|{_LETTER}+(?:(?:://|[-./:@+'&#=%~?]|(?<=[0-9]),(?=[0-9])){_LETTER}+)*|[{_EMOJI}]")
 _DENSE_RUN = re.compile(rf"[{_DENSE}]+")
 # From the coarsest cut to the finest.
 _SEGMENT = re.compile(r"[/@:?=&#%~]+")
@@ -99,20 +96,21 @@ def index_tokens(text: str) -> list[str]:
 def positioned_tokens(text: str) -> Iterator[tuple[str, int]]:
     """The lexemes of *text*, each with the number of its word from 1. Several lexemes may share a position."""
     at = 0
-    for match in _TOKEN.finditer(fold(text)):
-        token = match.group()
-        if match.lastgroup == "dense":
+    for token in _TOKEN.findall(fold(text)):
+        # Most tokens are plain words, and this loop is most of what indexing costs.
+        if token.isalpha() and (token.isascii() or token[0] < "\u0e00"):
+            at += 1
+            yield token[:LONGEST_LEXEME], at
+        elif _DENSE_RUN.match(token):
             for start in range(len(token)):
                 at += 1
                 yield token[start : start + 2], at
-        elif token.isalpha() or token.isdigit() or match.lastgroup == "emoji":
-            at += 1
-            yield token[:LONGEST_LEXEME], at
         else:
-            pieces = _pieces(token)
+            # An emoji has no parts.
+            pieces = _pieces(token) or ((token, 1),)
             for piece, offset in pieces:
                 yield piece, at + offset
-            at = at + pieces[-1][1] if pieces else at
+            at += pieces[-1][1]
 
 
 @lru_cache(50_000)

@@ -17,6 +17,11 @@ _MOST_POSITIONS = 255
 # Words between two fields, so that no phrase runs from one into the other.
 _GAP = 10
 _REMEMBERED = 300_000
+# Every position as it is written for each weight; D is what Postgres takes where none is written.
+_PLACES = {
+    weight: [f"{position}{weight.strip('D')}" for position in range(_LAST_POSITION + 1)]
+    for weight in ("A", "B", "C", "D")
+}
 
 # dictionary, words → stem of each word that has one.
 AskStems = Callable[[str, Sequence[str]], Mapping[str, str]]
@@ -56,13 +61,15 @@ def tokens(fields: Iterable[Field]) -> Tokens:
     base = length = 0
     for field in fields:
         last = 0
-        weight = field.weight if field.weight != "D" else ""
-        for lexeme, position in positioned_tokens(field.text):
-            last = position
-            at = base + position
-            places = positions.setdefault(lexeme, [])
-            if len(places) < _MOST_POSITIONS:
-                places.append(f"{at if at < _LAST_POSITION else _LAST_POSITION}{weight}")
+        places_of = _PLACES[field.weight]
+        for lexeme, last in positioned_tokens(field.text):
+            at = base + last
+            place = places_of[at if at < _LAST_POSITION else _LAST_POSITION]
+            places = positions.get(lexeme)
+            if places is None:
+                positions[lexeme] = [place]
+            elif len(places) < _MOST_POSITIONS:
+                places.append(place)
         length += last
         base += last + _GAP
     words = frozenset(one for one in positions if 2 < len(one) < 40 and one.isalpha() and one[0] < "\u0e00")
