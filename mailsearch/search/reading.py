@@ -6,6 +6,7 @@ What is missing, out of scope, quarantined, deleted or erased is one answer: Non
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection, sql
@@ -32,6 +33,33 @@ _RAW = """
 SELECT r.data FROM mailsearch_rawmessage r JOIN mailsearch_message m ON m.id = r.message_id
 WHERE m.public_id = %(asked)s AND {}
 """
+# From the attachment's message up through the messages that it is inside of; `path` says which of the messages inside
+# each one leads down again.
+_PLACE = """
+WITH RECURSIVE up AS (
+    SELECT m.id, m.container_id, ARRAY[]::bigint[] AS path FROM mailsearch_attachment a
+    JOIN mailsearch_message m ON m.id = a.message_id WHERE a.public_id = %(asked)s AND {}
+    UNION
+    SELECT c.id, c.container_id, (
+        SELECT count(*) FROM mailsearch_message s WHERE s.container_id = c.id AND s.id < up.id) || up.path
+    FROM up JOIN mailsearch_message c ON c.id = up.container_id
+)
+SELECT r.data, up.path, a.position, a.filename, a.content_type, a.size
+FROM up JOIN mailsearch_rawmessage r ON r.message_id = up.id, mailsearch_attachment a
+WHERE up.container_id IS NULL AND a.public_id = %(asked)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentPlace:
+    """Where an attachment's bytes are: in the raw message, down the messages inside it, at a place in the last."""
+
+    raw: bytes
+    path: tuple[int, ...]
+    position: int
+    filename: str
+    content_type: str
+    size: int
 
 
 async def message(scope: Scope, message_id: str) -> MessageText | None:
@@ -87,6 +115,15 @@ async def raw(scope: Scope, message_id: str) -> bytes | None:
         cursor = await conn.execute(sql.SQL(_RAW).format(condition), values | {"asked": _clean(message_id)})
         row = await cursor.fetchone()
     return zlib.decompress(bytes(row[0])) if row else None
+
+
+async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace | None:
+    """Where the bytes of an attachment are; `mailsearch.originals` takes them out."""
+    condition, values = scope.condition("m")
+    async with scope.reading() as conn:
+        cursor = await conn.execute(sql.SQL(_PLACE).format(condition), values | {"asked": _clean(attachment_id)})
+        row = await cursor.fetchone()
+    return AttachmentPlace(zlib.decompress(bytes(row[0])), tuple(row[1]), *row[2:]) if row else None
 
 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
