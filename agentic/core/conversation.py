@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
 from agentic.core import prompts
+from agentic.core.fence import clean
 from agentic.core.ledger import Ledger
 from agentic.core.ports import Prompt, PromptTurn, ToolCall, ToolSpec
 from agentic.core.question import Question
@@ -70,9 +71,10 @@ class Conversation:
         system = prompts.load("system")
         turns = [
             PromptTurn("system", system),
-            PromptTurn("user", f"Run {self._session}. {self._question.describe()}"),
+            PromptTurn("user", self._question.describe()),
             *(turn for exchange in self._exchanges for turn in exchange.turns()),
-            PromptTurn("user", instruction),
+            # Far from its beginning a small model has lost the question.
+            PromptTurn("user", f"{instruction}\nThe question: {clean(self._question.text)}"),
         ]
         return Prompt(
             phase=phase,

@@ -15,23 +15,21 @@ SEARCH = "search"
 _SENTENCES_AT_MOST = 40
 _LABEL_SCHEMA = {"type": "string", "pattern": f"^{LABEL_PATTERN}$", "maxLength": 12}
 
+# Quotes come first: who has copied the words before saying what they mean invents less.
 FINAL_TOOLS = (
     ToolSpec(
         ANSWER,
-        "Give the answer and end. One statement a sentence, each with the label of the mail that says it and the words "
-        "of that mail that prove it, copied letter by letter.",
+        "Give the answer and end. For each sentence: first the words of the mail that prove it, copied letter by "
+        "letter, with the mail's label; then the statement that answers the question.",
         {
             "type": "object",
             "properties": {
                 "sentences": {
                     "type": "array",
-                    "minItems": 1,
                     "maxItems": _SENTENCES_AT_MOST,
                     "items": {
                         "type": "object",
                         "properties": {
-                            "text": {"type": "string", "maxLength": 400},
-                            "citations": {"type": "array", "minItems": 1, "maxItems": 4, "items": _LABEL_SCHEMA},
                             "quotes": {
                                 "type": "array",
                                 "maxItems": 4,
@@ -45,8 +43,10 @@ FINAL_TOOLS = (
                                     "additionalProperties": False,
                                 },
                             },
+                            "citations": {"type": "array", "minItems": 1, "maxItems": 4, "items": _LABEL_SCHEMA},
+                            "text": {"type": "string", "maxLength": 400},
                         },
-                        "required": ["text", "citations", "quotes"],
+                        "required": ["quotes", "citations", "text"],
                         "additionalProperties": False,
                     },
                 }
