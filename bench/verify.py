@@ -45,9 +45,11 @@ def message(label: str, size: int, rng: random.Random) -> MessageText:
 
 def _sentence(rng: random.Random) -> str:
     if rng.random() > FACTS:
-        return f"The {rng.choice(SUBJECTS)} {rng.choice(DEEDS)} after the {rng.choice(SUBJECTS)} {rng.choice(DEEDS)}, as we said in our talk."
+        one, two = rng.sample(SUBJECTS, 2)
+        return f"The {one} {rng.choice(DEEDS)} after the {two} {rng.choice(DEEDS)}, as we said in our talk."
     amount, day = rng.randrange(100, 9999), rng.randrange(1, 28)
-    return f"The {rng.choice(SUBJECTS)} number {rng.randrange(10**6)} {rng.choice(DEEDS)} for {amount},50 EUR on {day} March 2026."
+    number = rng.randrange(10**6)
+    return f"The {rng.choice(SUBJECTS)} number {number} {rng.choice(DEEDS)} for {amount},50 EUR on {day} March 2026."
 
 
 def draft(source: MessageText, units: int, rng: random.Random) -> Draft:

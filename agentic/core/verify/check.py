@@ -10,15 +10,13 @@ from agentic.core.verify.facts.extract import extract
 from agentic.core.verify.lookup import Match, Wanted
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import MessageIndex, SourceCache, normal_text
-from agentic.core.verify.units import Unit
+from agentic.core.verify.units import BULLET, Unit
 from agentic.core.verify.words import language_of
 from mailsearch.hits import MessageText
 
 MAX_UNIT = 400
 MAX_CITATIONS = 4
-_BULLET = re.compile(
-    r"^\s*(?:[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|\([0-9a-z]{1,2}\)|[a-zA-Z][.)]|[ivx]{1,4}[.)]|#{1,6})\s+(?:\[[ xX]\]\s+)?"
-)
+_BULLET = re.compile(rf"^\s*(?:{BULLET}|#{{1,6}})\s+(?:\[[ xX]\]\s+)?")
 _FENCES = re.compile(r"^[ \t]{0,3}(?:```+|~~~+)[^\n]*\n?|\n?[ \t]{0,3}(?:```+|~~~+)[ \t]*", re.MULTILINE)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from itertools import product
+from itertools import islice, product
 
 from agentic.core.verify.facts import dates
 from agentic.core.verify.facts.extract import extract
@@ -169,7 +169,10 @@ def _head_places(index: MessageIndex) -> Iterable[Place]:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with the facts of a unit: `reason` empty where nothing is, `fact` as claimed, `source` what is there."""
+    """What is wrong with the facts of a unit; `reason` is empty where nothing is.
+
+    `fact` is as claimed, `source` what the cited messages say instead.
+    """
 
     reason: str = ""
     fact: str = ""
@@ -179,7 +182,7 @@ class Finding:
 
 
 def check(claims: Sequence[Fact], cited: Sequence[MessageIndex], quotes: Sequence[Match]) -> Finding:
-    """Whether every claim occurs in the cited messages, and all of them near one quotation or in one stored sentence."""
+    """Whether every claim occurs in the cited messages, all near one quotation or in one stored sentence."""
     indexes = [facts_of(index) for index in cited]
     found: list[list[tuple[int, Place]]] = []
     for claim in claims:
@@ -223,22 +226,22 @@ def _relayed(found: list[list[tuple[int, Place]]]) -> Iterable[Place]:
 
 def _together(found: list[list[tuple[int, Place]]], cited: Sequence[MessageIndex]) -> bool:
     """Whether one stored sentence (or row with its header) of each cited message covers all facts between them."""
-    options: list[set[frozenset[int]]] = []
-    for number in range(len(cited)):
-        spans: dict[object, set[int]] = {}
-        for claim, places in enumerate(found):
-            for owner, place in places[:50]:
-                if owner == number:
-                    for key in _sentence_keys(place):
-                        spans.setdefault(key, set()).add(claim)
-        options.append({frozenset(), *(frozenset(covered) for covered in spans.values())})
     wanted = set(range(len(found)))
-    for count, choice in enumerate(product(*options)):
-        if wanted <= set().union(*choice):
-            return True
-        if count > 5000:
-            break
-    return False
+    options = [_coverings(found, number) for number in range(len(cited))]
+    # Four messages with a few sentences each; the bound keeps a hostile answer from costing more.
+    choices = islice(product(*options), 5000)
+    return any(wanted <= set().union(*choice) for choice in choices)
+
+
+def _coverings(found: list[list[tuple[int, Place]]], number: int) -> list[frozenset[int]]:
+    """Which facts each stored sentence of the message with this *number* holds, the fullest first."""
+    spans: dict[object, set[int]] = {}
+    for claim, places in enumerate(found):
+        mine = [place for owner, place in places if owner == number][:50]
+        for key in (key for place in mine for key in _sentence_keys(place)):
+            spans.setdefault(key, set()).add(claim)
+    distinct = {frozenset(), *(frozenset(covered) for covered in spans.values())}
+    return sorted(distinct, key=lambda covered: (-len(covered), sorted(covered)))
 
 
 def _sentence_keys(place: Place) -> list[object]:

@@ -17,15 +17,15 @@ _EMPHASIS = re.compile(
 )
 _NEGATING_PREFIX = re.compile(r"(?:non|un|in|nicht|anti|ex|mis|no|dis|de|sans|nie)-$")
 _SCALE = re.compile(
-    r" ?(?:million|billion|trillion|thousand|hundred|mio|mrd|mill|tsd|milliarde|millionen|tausend|millones|mille|milliards?|"
-    r"millions?|miljoen|miljard|mln|mld|bn|mn|tys|k|m)\b"
+    r" ?(?:million|billion|trillion|thousand|hundred|mio|mrd|mill|tsd|milliarde|millionen|tausend|millones|mille|"
+    r"milliards?|millions?|miljoen|miljard|mln|mld|bn|mn|tys|k|m)\b"
 )
 MAX_OCCURRENCES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where a quotation stands. `start`, `end` are offsets in the stored text of `part`; `elided` if words were left out."""
+    """Where a quotation stands: `start`, `end` in the stored text of `part`; `elided` if words were left out."""
 
     index: MessageIndex
     part: PartIndex

@@ -15,12 +15,16 @@ JOINT = "\u00ad"
 
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d"
 APOSTROPHES = "'\u2019\u2018\u02bc\u00b4`\uff07\u201b"
-QUOTE_MARKS = '"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f\u201a\u301d\u301e\u301f\uff02\ufe41\ufe42\ufe43\ufe44\u2032\u2033'
+QUOTE_MARKS = (
+    '"\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f'
+    "\u201a\u301d\u301e\u301f\uff02\ufe41\ufe42\ufe43\ufe44\u2032\u2033"
+)
 GERSHAYIM = '"\u05f4\u201d'
 
-_PLAIN = r"[A-Za-z0-9,.;:!?()/%&+=#@$_\-]"
+# A character that stays as it is but for case, with nothing behind it that joins it.
+_PLAIN = r"[A-Za-z0-9,.;:!?()/%&+=#@$_\-](?![\u0300-\u036f\u00ad\u200b-\u200f])"
 _TOKEN = re.compile(
-    rf"(?P<plain>(?:{_PLAIN}(?![\u0300-\u036f\u00ad\u200b-\u200f]))+(?: (?:{_PLAIN}(?![\u0300-\u036f\u00ad\u200b-\u200f]))+)*)"
+    rf"(?P<plain>(?:{_PLAIN})+(?: (?:{_PLAIN})+)*)"
     r"|(?P<space>\s+)"
     r"|(?P<jamo>[\u1100-\u11ff]+)"
     r"|(?P<stars>\*+)"

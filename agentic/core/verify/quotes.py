@@ -44,7 +44,7 @@ _TERMINATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """One outermost quotation: `start`, `end` with its marks, `inner_start`, `inner_end` without. `code`: in backticks."""
+    """One outermost quotation, `start` to `end` with its marks and `inner_` without. `code`: in backticks."""
 
     start: int
     end: int
@@ -152,7 +152,7 @@ def _open(text: str, at: int, width: int, mark: str, stack: list[_Open], unbalan
 def _only_closes(text: str, at: int, width: int) -> bool:
     """A word before it and no word after it: this mark can't open anything."""
     before, after = text[at - 1 : at] if at else " ", text[at + width : at + width + 1] or " "
-    return not before.isspace() and before.isalnum() and bool(_TERMINATED.match(after)) and not after == '"'
+    return not before.isspace() and before.isalnum() and bool(_TERMINATED.match(after)) and after != '"'
 
 
 def _reopens(text: str, at: int, width: int, mark: str, opened: _Open) -> bool:

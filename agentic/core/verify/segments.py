@@ -1,4 +1,4 @@
-"""Where sentences end: a multilingual splitter with a guard that never parts a text after an abbreviation or ordinal."""
+"""Where sentences end: a multilingual splitter, and a guard that parts no text after an abbreviation or ordinal."""
 
 import re
 from functools import lru_cache
@@ -182,7 +182,7 @@ _MAY_END = frozenset(
 
 
 def _initials_go_on(token: str, tail: str) -> bool:
-    """Single letters with stops: initials of a name, or U.S., z. B., p. m., which go on unless a new sentence is plain."""
+    """Single letters with stops (a name's initials, U.S., z. B., p. m.) go on unless a new sentence is plain."""
     letters = re.sub(r"[^\w]", "", token)
     if letters.islower():
         return not (letters.casefold() in ("pm", "am") and tail[:1].isupper())

@@ -132,8 +132,7 @@ def author_of(match: Match) -> frozenset[str]:
     """The names of who wrote the region that *match* stands in, as far as the message says."""
     region = match.piece.region
     if region is not None and region.kind != "signature":
-        said = frozenset(_words(region.said_by.partition("<")[0])) | names_of(Address("", _address_in(region.said_by)))
-        return said
+        return frozenset(_words(region.said_by.partition("<")[0])) | names_of(Address("", _address_in(region.said_by)))
     return names_of(match.index.message.head.sender)
 
 

@@ -19,8 +19,8 @@ _WORD = re.compile(r"[^\W_]+(?:[.,'-][^\W_]+)*")
 
 
 def content(text: str, leave_out: frozenset[str] = frozenset()) -> set[str]:
-    """Stems of the content words of *text* (normal form): no function words, no verbs of saying, none of *leave_out*."""
-    stems = set()
+    """Stems of the content words of *text* (normal form), without verbs of saying and the words *leave_out*."""
+    stems: set[str] = set()
     for word in _WORD.findall(text):
         if is_unspaced(word[0]):
             stems.update(word[at : at + 2] for at in range(len(word) - 1))

@@ -14,13 +14,14 @@ UnitKind = Literal["sentence", "item", "heading", "header", "rule", "row", "code
 _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _BREAK = re.compile(r"^\s*(?:[-*_=] ?){3,}\s*$")
-_ITEM = re.compile(
-    r"^(?P<indent>\s*)(?P<bullet>(?:[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|\([0-9a-z]{1,2}\)|[a-zA-Z][.)]|[ivx]{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)(?=\S)"
-)
+# What can begin an item of a list: a sign, a number or a letter.
+BULLET = r"[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|\([0-9a-z]{1,2}\)|[a-zA-Z][.)]|[ivx]{1,4}[.)]"
+_ITEM = re.compile(rf"^(?P<indent>\s*)(?P<bullet>(?:{BULLET})[ \t]+(?:\[[ xX]\][ \t]+)?)(?=\S)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _BLOCKQUOTE = re.compile(r"^\s{0,3}>")
 _URL = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"\u201c\u201d\u00ab\u00bb\u3002\uff0c]+|(?<![^\s@<>\"(),;:\[\]])[^\s@<>\"(),;:\[\]]{1,64}@[^\s@<>\"(),;:\[\]]+\.[a-z]{2,}",
+    r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"\u201c\u201d\u00ab\u00bb\u3002\uff0c]+"
+    r"|(?<![^\s@<>\"(),;:\[\]])[^\s@<>\"(),;:\[\]]{1,64}@[^\s@<>\"(),;:\[\]]+\.[a-z]{2,}",
     re.IGNORECASE,
 )
 _STOPS = ".!?\u2026\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4"
@@ -84,8 +85,9 @@ def _groups(text: str) -> Iterator[_Group]:
             at = stop + 1
         elif _starts_table(text, lines, at):
             table += 1
-            stop = yield from _table(text, lines, at, table)
-            at = stop
+            rows = _table(text, lines, at, table)
+            yield from rows
+            at += len(rows)
         else:
             kind, stop = _plain(text, lines, at)
             yield _Group(start, lines[stop - 1][1], kind)
@@ -123,15 +125,16 @@ def _starts_table(text: str, lines: list[tuple[int, int]], at: int) -> bool:
     return ruled or (line.strip().startswith("|") and line.strip().count("|") >= 2)
 
 
-def _table(text: str, lines: list[tuple[int, int]], at: int, table: int) -> Iterator[_Group]:  # type: ignore[misc]
+def _table(text: str, lines: list[tuple[int, int]], at: int, table: int) -> list[_Group]:
+    """The rows of the table that begins at line *at*."""
     ruled = at + 1 < len(lines) and _RULE.match(text[slice(*lines[at + 1])]) is not None
-    number = 0
+    rows: list[_Group] = []
     while at < len(lines) and "|" in text[slice(*lines[at])]:
         start, end = lines[at]
-        kind: UnitKind = "header" if ruled and number == 0 else "rule" if _RULE.match(text[start:end]) else "row"
-        yield _Group(start, end, kind, table)
-        at, number = at + 1, number + 1
-    return at
+        kind: UnitKind = "header" if ruled and not rows else "rule" if _RULE.match(text[start:end]) else "row"
+        rows.append(_Group(start, end, kind, table))
+        at += 1
+    return rows
 
 
 def _plain(text: str, lines: list[tuple[int, int]], at: int) -> tuple[UnitKind, int]:

@@ -20,8 +20,8 @@ def subjects() -> list[str]:
 class Command(BaseCommand):
     """Runs a subject's module, prints its lines, and ends with one line of JSON and the exit code that it earns."""
 
-    help = "Try one part of the service on a file of cases; the last line printed is JSON. Exit: 0 ok, 1 gate missed, 2 bad input."
-    requires_system_checks: list[str] = []  # type: ignore[assignment]
+    help = "Try one part of the service on cases; the last line is JSON. Exit: 0 ok, 1 a gate was missed, 2 bad input."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("subject", help="one of: " + ", ".join(subjects()))

@@ -1,1 +1,1 @@
-"""Facts that code can compare: numbers, amounts, dates, times, identifiers and addresses, each in one canonical form."""
+"""Facts that code can compare: numbers, amounts, dates, times, identifiers, addresses, each in one canonical form."""

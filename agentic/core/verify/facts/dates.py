@@ -25,8 +25,9 @@ def _weekdays() -> dict[str, int]:
 # Month names that are also other words count alone only behind a preposition.
 _ALSO_WORDS = frozenset(["may", "march", "mars", "mai", "maj", "set", "mar", "jan", "dec", "mei", "august"])
 _LEADS = re.compile(
-    r"(?:in|of|by|until|till|since|from|before|after|during|early|mid|late|next|last|this|for|through|to|end|between|and|per|"
-    r"im|ab|bis|seit|vor|nach|anfang|mitte|ende|en|de|du|fin|d\u00e9but|avant|apr\u00e8s|depuis|pour|d\u00e8s|w|od|do|in den)[ -]$"
+    r"(?:in|of|by|until|till|since|from|before|after|during|early|mid|late|next|last|this|for|through|to|end|between|"
+    r"and|per|im|ab|bis|seit|vor|nach|anfang|mitte|ende|en|de|du|fin|d\u00e9but|avant|apr\u00e8s|depuis|pour|d\u00e8s|"
+    r"w|od|do|in den)[ -]$"
 )
 
 
@@ -70,7 +71,8 @@ def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
     edge = r"(?<![0-9a-z.,/\-])"
     return {
         "day_month": re.compile(
-            rf"{edge}(?:(?P<first>{day}){nth}(?: (?P<firstmonth>{month})\.?)?{joint}(?:the |den |le |dem )?)?(?P<day>{day}){nth} ?(?:day )?(?:of |de |di |d')?"
+            rf"{edge}(?:(?P<first>{day}){nth}(?: (?P<firstmonth>{month})\.?)?{joint}(?:the |den |le |dem )?)?"
+            rf"(?P<day>{day}){nth} ?(?:day )?(?:of |de |di |d')?"
             rf"[ -]?(?P<month>{month})(?![a-z\u00df-\u024f])\.?(?:,?[ -](?:de |del |of )?{year})?"
         ),
         "month_day": re.compile(
@@ -81,10 +83,11 @@ def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
             rf"{edge}(?P<year>(?:1[6-9]|20|21)[0-9]{{2}})[-/.](?P<month>0?[1-9]|1[0-2])[-/.](?P<day>{day})(?![0-9])"
         ),
         "numeric": re.compile(
-            rf"{edge}(?P<a>[0-9]{{1,2}})(?P<sep> ?[./-] ?)(?P<b>[0-9]{{1,2}})(?P=sep)(?P<year>(?:1[6-9]|20|21)[0-9]{{2}}|[0-9]{{2}})(?![0-9]|[.,/-][0-9])"
+            rf"{edge}(?P<a>[0-9]{{1,2}})(?P<sep> ?[./-] ?)(?P<b>[0-9]{{1,2}})(?P=sep)"
+            r"(?P<year>(?:1[6-9]|20|21)[0-9]{2}|[0-9]{2})(?![0-9]|[.,/-][0-9])"
         ),
         "dotted": re.compile(
-            rf"(?:(?<=am )|(?<=vom )|(?<=bis )|(?<=den )|(?<=zum )|(?<=seit )|(?<=ab )|(?<=der )|(?<=dem )|(?<=-)|(?<=, ))"
+            r"(?:(?<=am )|(?<=vom )|(?<=bis )|(?<=den )|(?<=zum )|(?<=seit )|(?<=ab )|(?<=de[rm] )|(?<=-)|(?<=, ))"
             rf"(?P<day>{day})\. ?(?P<month>0?[1-9]|1[0-2])\.(?![0-9])"
         ),
         "month_year": re.compile(
@@ -93,7 +96,8 @@ def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
         "digits_year": re.compile(rf"{edge}(?P<month>0[1-9]|1[0-2])/(?P<year>(?:19|20)[0-9]{{2}})(?![0-9/])"),
         "year_month": re.compile(rf"{edge}(?P<year>(?:19|20)[0-9]{{2}})-(?P<month>0[1-9]|1[0-2])(?![0-9-])"),
         "cjk": re.compile(
-            r"(?:(?P<year>[0-9]{4}) ?[\u5e74\ub144] ?)?(?P<month>[0-9]{1,2}) ?[\u6708\uc6d4](?: ?(?P<day>[0-9]{1,2}) ?[\u65e5\uc77c\u53f7])?"
+            r"(?:(?P<year>[0-9]{4}) ?[\u5e74\ub144] ?)?(?P<month>[0-9]{1,2}) ?[\u6708\uc6d4]"
+            r"(?: ?(?P<day>[0-9]{1,2}) ?[\u65e5\uc77c\u53f7])?"
         ),
         "month": re.compile(rf"(?<![\w'-])(?P<month>{month})(?![\w'])"),
     }
@@ -185,20 +189,23 @@ def weekdays(text: str, names: tuple[str, ...]) -> Iterator[Fact]:
 _ZONE = r"(?P<zone>utc|gmt|cet|cest|mez|mesz|est|edt|cst|cdt|mst|mdt|pst|pdt|bst|ist|jst|et|pt)"
 _HALF = r"(?P<half>[ap]\.?m\b\.?)"
 _CLOCK = re.compile(
-    rf"(?:(?<=\ue001)t|(?<![0-9a-z:.,/]))(?:(?P<from>[01]?[0-9]|2[0-3])(?:[:.h](?P<fromminute>[0-5][0-9]))?(?: ?(?P<fromhalf>[ap]\.?m\.?))?(?: uhr)? ?(?:-|to|bis|until|\u00e0|till|and|und) ?)?"
-    rf"(?P<hour>[01]?[0-9]|2[0-4])(?:"
-    rf"(?P<sep>:|h)(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:\.[0-9]+)?)?(?: ?(?:{_HALF}|(?P<uhr>uhr|o'clock|hrs|h\b)))?"
+    r"(?:(?<=\ue001)t|(?<![0-9a-z:.,/]))"
+    r"(?:(?P<from>[01]?[0-9]|2[0-3])(?:[:.h](?P<fromminute>[0-5][0-9]))?(?: ?(?P<fromhalf>[ap]\.?m\.?))?(?: uhr)?"
+    r" ?(?:-|to|bis|until|\u00e0|till|and|und) ?)?"
+    r"(?P<hour>[01]?[0-9]|2[0-4])(?:"
+    r"(?P<sep>:|h)(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:\.[0-9]+)?)?"
+    rf"(?: ?(?:{_HALF}|(?P<uhr>uhr|o'clock|hrs|h\b)))?"
     rf"|\.(?P<minute2>[0-5][0-9]) ?(?:{_HALF.replace('half', 'half2')}|(?P<uhr2>uhr))"
     rf"|(?: ?{_HALF.replace('half', 'half3')}| ?(?P<uhr3>uhr|o'clock))"
     rf")z?(?![0-9a-z]|:[0-9])(?: {_ZONE}\b)?"
 )
 _FRENCH_HOUR = re.compile(
-    r"(?:(?<=\u00e0 )|(?<=vers )|(?<=d\u00e8s )|(?<=avant )|(?<=apr\u00e8s ))(?P<hour>[01]?[0-9]|2[0-3]) ?(?:h|heures?)(?![0-9a-z])"
+    r"(?:(?<=\u00e0 )|(?<=vers )|(?<=d\u00e8s )|(?<=avant )|(?<=apr\u00e8s ))"
+    r"(?P<hour>[01]?[0-9]|2[0-3]) ?(?:h|heures?)(?![0-9a-z])"
 )
-_NAMED = {
-    "noon": (12, 0, 0), "midday": (12, 0, 0), "mittag": (12, 0, 0), "mittags": (12, 0, 0), "midi": (12, 0, 0), "mediod\u00eda": (12, 0, 0),
-    "midnight": (0, 0, 0), "mitternacht": (0, 0, 0), "minuit": (0, 0, 0), "medianoche": (0, 0, 0), "mezzanotte": (0, 0, 0),
-}  # fmt: skip
+_NOON = "noon midday mittag mittags midi mediod\u00eda mezzogiorno middag meio-dia po\u0142udnie"
+_MIDNIGHT = "midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite p\u00f3\u0142noc"
+_NAMED = {word: (12, 0, 0) for word in _NOON.split()} | {word: (0, 0, 0) for word in _MIDNIGHT.split()}
 NAMED_TIMES = frozenset(_NAMED)
 _NAMED_PATTERN = re.compile(rf"(?<![\w-])(?:{'|'.join(_NAMED)})(?![\w-])")
 

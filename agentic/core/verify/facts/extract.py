@@ -63,7 +63,8 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
         for style in dates.STYLES
         if months or style in dates.WITHOUT_NAMES
     ]
-    for reader in (tokens.ibans, *styles, dates.times, tokens.phones):
+    readers: list[_Reader] = [tokens.ibans, *styles, dates.times, tokens.phones]
+    for reader in readers:
         near = _take(near, reader(near), own)
     near = _take(near, (fact for fact in numbers.numbers(near) if _is_plain(near, fact)), own)
     for reader in (tokens.domains, tokens.identifiers, tokens.leftovers):

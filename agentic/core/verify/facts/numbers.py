@@ -9,83 +9,19 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
+from agentic.core.verify.facts.units import CURRENCIES, SCALES, UNITS
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.words import lexicons
 
-_CODES = [
-    "eur",
-    "usd",
-    "gbp",
-    "chf",
-    "jpy",
-    "pln",
-    "czk",
-    "sek",
-    "nok",
-    "dkk",
-    "huf",
-    "cad",
-    "aud",
-    "nzd",
-    "inr",
-    "cny",
-    "brl",
-    "rub",
-    "try",
-    "zar",
-    "sgd",
-    "hkd",
-    "mxn",
-    "krw",
-    "ils",
-    "ron",
-    "bgn",
-    "isk",
-    "aed",
-    "sar",
-    "thb",
-    "uah",
-    "btc",
-]
-CURRENCIES = {
-    **{code: code for code in _CODES},
-    "\u20ac": "eur", "euro": "eur", "euros": "eur", "$": "$", "us$": "usd", "a$": "aud", "c$": "cad", "dollar": "$", "dollars": "$",
-    "dollari": "$", "d\u00f3lares": "$", "\u00a3": "gbp", "pound": "gbp", "pounds": "gbp", "sterling": "gbp", "pfund": "gbp",
-    "\u00a5": "jpy", "yen": "jpy", "\u20b9": "inr", "rs": "inr", "rupees": "inr", "z\u0142": "pln", "z\u0142oty": "pln", "z\u0142otych": "pln",
-    "k\u010d": "czk", "kr": "kr", "fr": "chf", "sfr": "chf", "franken": "chf", "francs": "chf", "\u20bd": "rub", "\u20aa": "ils",
-    "\u20a9": "krw", "\u5143": "cny", "\u5186": "jpy", "\u6b27\u5143": "eur", "\u7f8e\u5143": "usd", "r$": "brl",
-}  # fmt: skip
 _DOLLARS = frozenset({"$", "usd", "cad", "aud", "nzd", "hkd", "sgd", "mxn"})
 _KRONES = frozenset({"kr", "sek", "nok", "dkk", "isk"})
-_SCALES = {
-    "k": 3, "tsd": 3, "t": 3, "tys": 3, "thousand": 3, "tausend": 3, "mille": 3, "mil": 3, "m": 6, "mn": 6, "mm": 6, "mio": 6,
-    "million": 6, "millions": 6, "millionen": 6, "millones": 6, "mill": 6, "milioni": 6, "miljoen": 6, "mln": 6, "milh\u00f5es": 6,
-    "bn": 9, "b": 9, "mrd": 9, "billion": 9, "billions": 9, "milliarde": 9, "milliarden": 9, "milliard": 9, "milliards": 9,
-    "miliardi": 9, "miljard": 9, "mld": 9, "\u4e07": 4, "\u842c": 4, "\u4ebf": 8, "\u5104": 8,
-}  # fmt: skip
-_ALONE = frozenset(_SCALES) - {"k", "t", "m", "mm", "b", "mil"}
-UNITS = {
-    word: name
-    for name, words in {
-        "kg": "kg kilo kilos kilogram kilograms kilogramm", "g": "g gr gram grams gramm", "mg": "mg", "tonne": "tonne tonnes tonnen tons ton",
-        "lb": "lb lbs", "km": "km kilometer kilometers kilometre kilometres kilom\u00e8tres", "m": "m meter meters metre metres m\u00e8tres metern",
-        "cm": "cm", "mm": "mm", "mile": "mile miles meilen", "ft": "ft feet foot", "inch": "inch inches zoll",
-        "l": "l liter liters litre litres litern", "ml": "ml", "m\u00b2": "m\u00b2 qm sqm", "m\u00b3": "m\u00b3",
-        "hour": "h hr hrs hour hours stunde stunden heure heures hora horas ora ore uur godzin",
-        "minute": "min mins minute minutes minuten minutos minuti minut", "second": "sec secs second seconds sekunde sekunden secondes segundos",
-        "day": "day days tag tage tagen tages jour jours d\u00eda d\u00edas giorno giorni dag dagen dia dias dni",
-        "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken tygodni tygodnie",
-        "month": "month months monat monate monaten mois mes meses mese mesi maand maanden m\u00eas miesi\u0119cy miesi\u0105ce",
-        "year": "year years jahr jahre jahren an ans ann\u00e9e ann\u00e9es a\u00f1o a\u00f1os anno anni jaar ano anos lat lata",
-        "kwh": "kwh", "kw": "kw", "mw": "mw", "kb": "kb", "mb": "mb", "gb": "gb", "tb": "tb", "\u00b0c": "\u00b0c \u00b0", "\u00b0f": "\u00b0f",
-    }.items()
-    for word in words.split()
-}  # fmt: skip
+_ALONE = frozenset(SCALES) - {"k", "t", "m", "mm", "b", "mil"}
 PERCENT = r"%|\u066a|per ?cent|percent|prozent|pct|pour ?cent|por ?ciento|per ?cento|procent|procento|por ?cento|v\.h\."
 _NUMBER = r"[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*"
 _BEFORE_NUMBER = r"(?<![0-9a-z\u00df-\u024f\u0370-\u04ff_.,/'])"
 _LONG = "|".join(sorted((re.escape(word) for word in CURRENCIES), key=len, reverse=True))
-_SCALE_WORDS = "|".join(sorted((re.escape(word) for word in _SCALES), key=len, reverse=True))
+_SCALE_WORDS = "|".join(sorted((re.escape(word) for word in SCALES), key=len, reverse=True))
+_NO_LETTER = r"(?![a-z\u00b2\u00b3\u00df-\u024f])"
 _SCALED = re.compile(
     rf"(?P<pre>(?<![a-z0-9])(?:(?P<prescale>[kt]|mio\.? )?(?P<prefix>{_LONG})\.? ?))?"
     rf"(?P<sign>(?<![0-9a-z)])[-+]|minus )?{_BEFORE_NUMBER}(?P<number>{_NUMBER})"
@@ -93,8 +29,10 @@ _SCALED = re.compile(
     rf"(?P<ordinal>(?:st|nd|rd|th|er|ers|\u00e8me|e)(?![a-z]))?"
     rf"(?:,?-(?=[ ]?(?:{_LONG})))?"
     rf"(?: ?(?P<percent>{PERCENT})(?![a-z])"
-    rf"|(?(prefix)(?!)|(?: ?(?P<scale>{_SCALE_WORDS})\.?(?![a-z\u00b2\u00b3\u00df-\u024f]))? ?(?P<currency>(?:(?P<kilo>[kt]|mio\.? ?)?(?P<code>{_LONG}))(?![a-z0-9\u00b2\u00b3\u00df-\u024f])))"
-    rf"|[ -]?(?P<alone>{_SCALE_WORDS})\.?(?![a-z0-9\u00b2\u00b3\u00df-\u024f])"
+    # One currency is enough: where one stands before the number, none is read behind it.
+    rf"|(?(prefix)(?!)|(?: ?(?P<scale>{_SCALE_WORDS})\.?{_NO_LETTER})?"
+    rf" ?(?P<currency>(?:(?P<kilo>[kt]|mio\.? ?)?(?P<code>{_LONG})){_NO_LETTER}(?![0-9])))"
+    rf"|[ -]?(?P<alone>{_SCALE_WORDS})\.?{_NO_LETTER}(?![0-9])"
     rf")?"
 )
 _UNIT_AFTER = re.compile(r"[ -]?([a-z\u00b0\u00df-\u024f]+[\u00b2\u00b3]?)(?![a-z])")
@@ -179,7 +117,7 @@ def _scaled(value: Decimal, match: re.Match[str], currency: str) -> Decimal:
         after = "k" if after == "k" and match.group(0).endswith("k") and " k" not in match.group(0) else ""
     for scale in (before, after):
         if scale:
-            value = value.scaleb(_SCALES[scale])
+            value = value.scaleb(SCALES[scale])
     return value
 
 
