@@ -78,26 +78,30 @@ def tokens(fields: Iterable[Field]) -> Tokens:
 
 def index_line(found: Tokens, stems: Mapping[str, str]) -> IndexLine:
     """The line of *found*, with the stems of its words beside them."""
-    positions = found.positions
+    positions = dict(found.positions)
     stemmed: dict[str, list[str]] = {}
     for word in found.words:
         stem = stems.get(word)
         if stem:
             stemmed[stem] = stemmed.get(stem, []) + positions[word]
+    for stem, places in stemmed.items():
+        positions[stem] = positions[stem] + places if stem in positions else places
+    if _surely_fits(positions):
+        return IndexLine(" ".join([_piece(*item) for item in positions.items()]), found.length, capped=False)
     pieces: list[str] = []
     size = 0
     for lexeme, places in positions.items():
-        extra = stemmed.pop(lexeme, None)
-        size += _size(lexeme, places if extra is None else places + extra)
-        if size > _MOST_BYTES:
-            return IndexLine(" ".join(pieces), found.length, capped=True)
-        pieces.append(_piece(lexeme, places if extra is None else places + extra))
-    for lexeme, places in stemmed.items():
         size += _size(lexeme, places)
         if size > _MOST_BYTES:
             return IndexLine(" ".join(pieces), found.length, capped=True)
         pieces.append(_piece(lexeme, places))
     return IndexLine(" ".join(pieces), found.length, capped=False)
+
+
+def _surely_fits(positions: Mapping[str, list[str]]) -> bool:
+    """Whether the vector stays within its limit even if every character took four bytes."""
+    characters, places = sum(map(len, positions)), sum(map(len, positions.values()))
+    return 4 * characters + 2 * places + 3 * len(positions) < _MOST_BYTES
 
 
 def _piece(lexeme: str, places: list[str]) -> str:
