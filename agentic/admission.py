@@ -27,7 +27,7 @@ TENANT_RUNS, CALLER_RUNS = 8, 4
 Connection = AsyncConnection[TupleRow]
 
 
-class NotPermitted(Exception):  # noqa: N818 - errors are named for the fact
+class NotPermitted(Exception):
     """The caller lacks a permission."""
 
     def __init__(self, permission: str) -> None:
@@ -35,7 +35,7 @@ class NotPermitted(Exception):  # noqa: N818 - errors are named for the fact
         self.permission = permission
 
 
-class TooManyRuns(Exception):  # noqa: N818 - errors are named for the fact
+class TooManyRuns(Exception):
     """The tenant or the caller has as many runs under way as it may."""
 
     def __init__(self, limit: int, whose: str) -> None:
@@ -44,7 +44,7 @@ class TooManyRuns(Exception):  # noqa: N818 - errors are named for the fact
         self.whose = whose
 
 
-class IdempotencyConflict(Exception):  # noqa: N818 - errors are named for the fact
+class IdempotencyConflict(Exception):
     """The Idempotency-Key was used with another body."""
 
 
@@ -142,7 +142,7 @@ def _circumstances(principal: Principal) -> tuple[EffectivePolicy, str, Scope]:
     return effective(principal.tenant), zone, scope_now(principal, Permission.SEARCH_AGENTIC)
 
 
-class _AlreadyStarted(Exception):  # noqa: N818 - errors are named for the fact
+class _AlreadyStarted(Exception):
     def __init__(self, earlier: Replayed) -> None:
         super().__init__()
         self.earlier = earlier

@@ -27,11 +27,11 @@ _LAST_USE_EVERY = timedelta(minutes=1)
 _NO_DIGEST = bytes(32)
 
 
-class Unrecognised(Exception):  # noqa: N818 - errors are named for the fact
+class Unrecognised(Exception):
     """No valid key or sign-in. The same for unknown, expired and revoked ones."""
 
 
-class TenantUnclear(Exception):  # noqa: N818 - errors are named for the fact
+class TenantUnclear(Exception):
     """A person who belongs to several tenants did not say in which one to act."""
 
 

@@ -25,7 +25,7 @@ FROM (
 """
 
 
-class AgenticSearchOff(Exception):  # noqa: N818 - errors are named for the fact
+class AgenticSearchOff(Exception):
     """The tenant's daily cap is 0."""
 
 
@@ -39,7 +39,7 @@ class Today:
     seconds_left: int
 
 
-class DailyCapReached(Exception):  # noqa: N818 - errors are named for the fact
+class DailyCapReached(Exception):
     """All of today's runs are used."""
 
     def __init__(self, cap: int, today: Today) -> None:

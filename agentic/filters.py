@@ -36,7 +36,7 @@ _NONE = "msg_none"
 NOTHING = Filters(messages=(_NONE,))
 
 
-class UnreadableDate(ValueError):  # noqa: N818 - errors are named for the fact
+class UnreadableDate(ValueError):
     """The filter *name* holds no date."""
 
     def __init__(self, name: str) -> None:

@@ -28,7 +28,7 @@ _CLOSING_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
-class AuditUnavailable(Exception):  # noqa: N818 - errors are named for the fact
+class AuditUnavailable(Exception):
     """What happened could not be written down in time, so there is no answer."""
 
 

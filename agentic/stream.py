@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"^id: [^\n]*:([0-9]+)$", re.MULTILINE)
 _LAST_ID = re.compile(r"(?:(run_[A-Za-z0-9]{1,40}):)?([0-9]{1,9})")
 
 
-class UnreadableLastEventId(ValueError):  # noqa: N818 - errors are named for the fact
+class UnreadableLastEventId(ValueError):
     """A Last-Event-ID that is neither `<run>:<n>` of this run nor `<n>`."""
 
 

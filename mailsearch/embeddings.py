@@ -30,7 +30,7 @@ _REMOTE_BATCH = 64
 _LONGEST = 8000
 
 
-class EmbeddingUnavailable(Exception):  # noqa: N818 - errors are named for the fact
+class EmbeddingUnavailable(Exception):
     """The embedding model can't be used now; keyword search is not affected."""
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import TransactionTestCase
 from psycopg import sql
 
 # Rows of the audit can't be deleted, so nothing is flushed: every test makes a tenant of its own.
-TransactionTestCase._fixture_teardown = lambda _: None  # type: ignore[method-assign,assignment]
+setattr(TransactionTestCase, "_fixture_teardown", lambda _: None)  # noqa: B010 - private, so unknown to the stubs
 
 _real_connect = socket.socket.connect
 
@@ -43,7 +44,8 @@ def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
         yield
         for connection in connections.all(initialized_only=True):
             connection.close()
-            connection.close_pool()
+            if isinstance(connection, DatabaseWrapper):
+                connection.close_pool()
     names = role_names(settings.PM_DATABASE_NAME)
     _drop(server.conninfo(), settings.PM_DATABASE_NAME, (names.app, names.auditor, names.eraser, names.owner))
     server.stop_if_unused()

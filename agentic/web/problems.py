@@ -39,7 +39,7 @@ CATALOGUE: Mapping[str, tuple[int, str]] = {
 }
 
 
-class Problem(Exception):  # noqa: N818 - errors are named for the fact
+class Problem(Exception):
     """An error of the catalogue. `more` are members beside the standard ones."""
 
     def __init__(self, kind: str, detail: str = "", **more: object) -> None:

@@ -5,10 +5,11 @@ import django.contrib.postgres.indexes
 import django.contrib.postgres.search
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import mailsearch.fields
-import mailsearch.ids
 from django.conf import settings
 from django.db import migrations, models
+
+import mailsearch.fields
+import mailsearch.ids
 
 
 class Migration(migrations.Migration):

@@ -157,7 +157,7 @@ BEGIN
           AND {NARROWED};
     END LOOP;
 END $$;
-"""  # noqa: S608 - put together from constants of this file
+"""
 
 NEAREST = f"""
 -- The best passages of each message, nearest first, at most p_limit passages. Exact where p_exact, else by the index.
@@ -185,7 +185,7 @@ BEGIN
     ELSE RAISE EXCEPTION 'no index for vectors of % dimensions', public.vector_dims(v_near);
     END CASE;
 END $$;
-"""  # noqa: S608 - put together from constants of this file
+"""
 BRANCH = f"""
     WHEN {{size}} THEN
         RETURN QUERY SELECT v.message_id, v.passage_id,
@@ -195,7 +195,7 @@ BRANCH = f"""
           AND {NARROWED}
         ORDER BY v.embedding::public.halfvec({{size}}) OPERATOR(public.<=>) v_near::public.halfvec({{size}})
         LIMIT p_limit;
-"""  # noqa: S608 - put together from constants of this file
+"""
 SIZES = (384, 512, 768, 1024, 1536)
 
 NAMES = """

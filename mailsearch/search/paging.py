@@ -12,7 +12,7 @@ from mailsearch.scope import Scope
 DEEPEST = 1_000
 
 
-class InvalidCursor(ValueError):  # noqa: N818 - errors are named for the fact
+class InvalidCursor(ValueError):
     """The cursor does not belong to this search."""
 
 

@@ -42,9 +42,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.PM_EMBEDDED:
-            raise CommandError(
-                "serve is for embedded defaults; with PM_DATABASE_URL run uvicorn yourself."
-            )
+            raise CommandError("serve is for embedded defaults; with PM_DATABASE_URL run uvicorn yourself.")
         with StageProgress(self.stderr) as progress:
             tenant = sample_mail.load(progress.tell)
             embed_pending(

@@ -22,7 +22,7 @@ _MAIL_HEADER = re.compile(
 _HEAD = 4096
 
 
-class NotASource(Exception):  # noqa: N818 - errors are named for the fact
+class NotASource(Exception):
     """The path holds no mail that can be read; the message says why."""
 
 
