@@ -1,5 +1,7 @@
 """Borrowed words, speakers, what the mail does not say, facts that stand apart, and hidden text."""
 
+# ruff: noqa: E501 (a table of cases reads better unbroken)
+
 from typing import Any
 
 import pytest

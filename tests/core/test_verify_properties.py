@@ -1,5 +1,6 @@
 """What holds for any draft: no error, the same verdict twice, true spans, and an answer that stays when verified again."""
 
+# ruff: noqa: E501, SIM905
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

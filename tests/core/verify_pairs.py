@@ -1,5 +1,7 @@
 """True pairs for the verifier's tests: a statement in own words, the mail it rests on, and the words that bear it."""
 
+# ruff: noqa: E501 (a table of cases reads better unbroken)
+
 from dataclasses import dataclass
 
 

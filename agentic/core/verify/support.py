@@ -109,7 +109,8 @@ def shares(own: str, match: Match, names: frozenset[str]) -> bool:
     shared = len(stated & around)
     if len(stated) <= 1:
         return shared == len(stated)
-    return bool(stated & quoted) and shared >= MIN_SHARED and shared / len(stated) >= MIN_SHARE
+    needed = MIN_SHARED if len(stated) > 2 else 1
+    return bool(stated & quoted) and shared >= needed and shared / len(stated) >= MIN_SHARE
 
 
 def translated(own: str, quotes: Sequence[Match]) -> bool:
