@@ -285,4 +285,5 @@ def _only_punctuation(piece: str) -> bool:
     return all(character in _STRAY or character.isspace() for character in piece)
 
 
-_STRAY = frozenset(".!?\u2026,;:)]}\u3002\uff01\uff1f\u0964-_/|")
+# With the mark that stands for a citation.
+_STRAY = frozenset("\ue000.!?\u2026,;:)]}\u3002\uff01\uff1f\u0964-_/|'\"*")

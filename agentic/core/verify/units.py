@@ -66,7 +66,7 @@ def split(text: str, known: Collection[str] = ()) -> list[Unit]:
 
 def _only_markers(piece: str, known: Collection[str]) -> bool:
     rest = markers.without(piece, known)
-    return rest != piece and not rest.strip(" .,;:")
+    return rest != piece and not rest.strip(" .,;:!?()\u2026")
 
 
 def _groups(text: str) -> Iterator[_Group]:
