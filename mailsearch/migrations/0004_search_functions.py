@@ -12,7 +12,8 @@ BOUND = """m.tenant_id = nullif(current_setting('app.tenant', true), '')::bigint
           AND m.mailbox_id = ANY (nullif(current_setting('app.mailboxes', true), '')::bigint[])
           AND NOT m.quarantined AND m.deleted_at_source IS NULL"""
 
-# What `p_narrow` may hold; each key that is missing narrows nothing, an empty list leaves nothing.
+# What `p_narrow` may hold; each key that is missing narrows nothing, an empty list leaves nothing. Of people, subjects
+# and file names every group must have one pattern that is there.
 DECLARED = """
     folders bigint[] := mail_search.numbers(p_narrow -> 'folders');
     messages bigint[] := mail_search.numbers(p_narrow -> 'messages');
@@ -38,9 +39,20 @@ NARROWED = """m.folder_id = ANY (folders)
           AND (has_attachment IS NULL OR (m.attachment_count > 0) = has_attachment)
           AND (unread IS NULL OR (m.flags && ARRAY['\\Seen', 'seen', 'S']::varchar[]) <> unread)
           AND (larger IS NULL OR m.size > larger)
-          AND (people IS NULL OR mail_search.people_match(m.id, people))
-          AND (subjects IS NULL OR mail_search.text_matches(m.subject, subjects))
-          AND (filenames IS NULL OR mail_search.filenames_match(m.id, filenames))"""
+          AND (people IS NULL OR NOT EXISTS (
+              SELECT FROM jsonb_array_elements(people) AS g WHERE NOT EXISTS (
+                  SELECT FROM public.mailsearch_participant p, jsonb_array_elements_text(g -> 'any') AS part
+                  WHERE p.message_id = m.id AND NOT p.quarantined AND g -> 'roles' ? p.role
+                    AND (position(part IN p.address) > 0 OR position(part IN mail_search.fold(p.name)) > 0))))
+          AND (subjects IS NULL OR NOT EXISTS (
+              SELECT FROM jsonb_array_elements(subjects) AS g WHERE NOT EXISTS (
+                  SELECT FROM jsonb_array_elements_text(g) AS part
+                  WHERE position(part IN mail_search.fold(m.subject)) > 0)))
+          AND (filenames IS NULL OR NOT EXISTS (
+              SELECT FROM jsonb_array_elements(filenames) AS g WHERE NOT EXISTS (
+                  SELECT FROM public.mailsearch_attachment a, jsonb_array_elements_text(g) AS part
+                  WHERE a.message_id = m.id AND NOT a.quarantined
+                    AND position(part IN mail_search.fold(a.filename)) > 0)))"""
 
 SETTINGS = "SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan"
 
@@ -52,35 +64,6 @@ CREATE FUNCTION mail_search.numbers(p_list jsonb) RETURNS bigint[] LANGUAGE sql 
 SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN p_list IS NULL OR p_list = 'null' THEN NULL
            ELSE ARRAY(SELECT one::bigint FROM jsonb_array_elements_text(p_list) AS one) END
-$$;
-
--- Every group must have one pattern that the text holds.
-CREATE FUNCTION mail_search.text_matches(p_text text, p_groups jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp AS $$
-    SELECT NOT EXISTS (
-        SELECT FROM jsonb_array_elements(p_groups) AS g
-        WHERE NOT EXISTS (SELECT FROM jsonb_array_elements_text(g) AS part
-                          WHERE position(part IN mail_search.fold(p_text)) > 0))
-$$;
-
-CREATE FUNCTION mail_search.people_match(p_message bigint, p_groups jsonb) RETURNS boolean LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp AS $$
-    SELECT NOT EXISTS (
-        SELECT FROM jsonb_array_elements(p_groups) AS g
-        WHERE NOT EXISTS (
-            SELECT FROM public.mailsearch_participant p, jsonb_array_elements_text(g -> 'any') AS part
-            WHERE p.message_id = p_message AND NOT p.quarantined AND g -> 'roles' ? p.role
-              AND (position(part IN p.address) > 0 OR position(part IN mail_search.fold(p.name)) > 0)))
-$$;
-
-CREATE FUNCTION mail_search.filenames_match(p_message bigint, p_groups jsonb) RETURNS boolean LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp AS $$
-    SELECT NOT EXISTS (
-        SELECT FROM jsonb_array_elements(p_groups) AS g
-        WHERE NOT EXISTS (
-            SELECT FROM public.mailsearch_attachment a, jsonb_array_elements_text(g) AS part
-            WHERE a.message_id = p_message AND NOT a.quarantined
-              AND position(part IN mail_search.fold(a.filename)) > 0))
 $$;
 """
 
@@ -226,9 +209,6 @@ CREATE INDEX message_by_import ON mailsearch_message (mailbox_id, imported_at DE
 FUNCTIONS = (
     "fold(text)",
     "numbers(jsonb)",
-    "text_matches(text, jsonb)",
-    "people_match(bigint, jsonb)",
-    "filenames_match(bigint, jsonb)",
     "ranked(jsonb, text, text, text[], float8[], integer)",
     "frequencies(jsonb, text[])",
     "nearest(jsonb, text, text, integer, boolean)",

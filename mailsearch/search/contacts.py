@@ -1,7 +1,6 @@
 """Contacts: the participants of the mail in scope, counted over that mail alone."""
 
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from mailsearch.hits import Contact
 from mailsearch.scope import Scope
@@ -17,8 +16,11 @@ WITH met AS (
     SELECT p.address, p.name, m.id, m.received_at, m.list_id
     FROM mailsearch_participant p JOIN mailsearch_message m ON m.id = p.message_id WHERE p.address <> '' AND {scope}
 ), wanted AS (
-    SELECT DISTINCT met.address FROM met
-    WHERE mail_search.text_matches(met.address || ' ' || met.name, %(words)s)
+    SELECT DISTINCT one.address FROM (
+        SELECT DISTINCT met.address, mail_search.fold(met.name) AS name FROM met
+    ) AS one WHERE NOT EXISTS (
+        SELECT FROM unnest(%(words)s::text[]) AS word (part)
+        WHERE position(word.part IN one.address) = 0 AND position(word.part IN one.name) = 0)
 )
 SELECT met.address, array_agg(DISTINCT met.name) FILTER (WHERE met.name <> ''), count(DISTINCT met.id),
        min(met.received_at), max(met.received_at),
@@ -34,8 +36,8 @@ async def search(scope: Scope, text: str, limit: int = 20) -> tuple[Contact, ...
     Without words, all contacts. Counts, names and times are those of the scope's mail.
     """
     condition, values = scope.condition("m")
-    words = [[word] for word in fold(storable(text)).split()[:_MOST_WORDS]]
-    parameters = values | {"words": Jsonb(words), "limit": max(1, min(limit, MOST_CONTACTS))}
+    words = fold(storable(text)).split()[:_MOST_WORDS]
+    parameters = values | {"words": words, "limit": max(1, min(limit, MOST_CONTACTS))}
     async with scope.reading() as conn:
         cursor = await conn.execute(sql.SQL(_CONTACTS).format(scope=condition), parameters)
         rows = await cursor.fetchall()
