@@ -1,10 +1,10 @@
 """In how many messages of a mailbox each lexeme occurs: kept beside the index, so that a query needs no counting.
 
-Counted is what any scope can see, so quarantined mail is not. Each mailbox remembers up to which message it has
-counted; what an interrupted import left uncounted is counted by the next one.
+Counted is what any scope can see: neither quarantined mail nor what was deleted at its source. Each mailbox remembers
+up to which message it has counted; what an interrupted import left uncounted is counted by the next one. What changes
+about counted messages afterwards (quarantine, erasure) is put right by triggers (migrations/0005).
 """
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from django.db import connection
@@ -25,7 +25,7 @@ def count_new(mailbox: Mailbox) -> None:
         (last,) = cursor.fetchone() or (None,)
         if last is None or last <= first:
             return
-        _add(cursor, mailbox, f"message_id > {int(first)} AND message_id <= {int(last)}", 1)
+        _add(cursor, mailbox, first, last)
         cursor.execute("UPDATE mailsearch_mailbox SET counted_until = %s WHERE id = %s", [last, mailbox.pk])
 
 
@@ -37,35 +37,19 @@ def recount(mailbox: Mailbox) -> None:
     count_new(mailbox)
 
 
-def discount(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int]) -> None:
-    """Take *messages*, which are counted and not quarantined, out of the counts; the session must see them."""
-    _change(cursor, mailbox, messages, -1)
-
-
-def count_again(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int]) -> None:
-    """Put *messages*, which are not quarantined any more, back into the counts; the session must see them."""
-    _change(cursor, mailbox, messages, 1)
-
-
-def _change(cursor: CursorWrapper, mailbox: Mailbox, messages: Sequence[int], step: int) -> None:
-    cursor.execute("SELECT counted_until FROM mailsearch_mailbox WHERE id = %s FOR UPDATE", [mailbox.pk])
-    (last,) = cursor.fetchone() or (0,)
-    counted = [int(one) for one in messages if one <= last]
-    if counted:
-        _add(cursor, mailbox, f"message_id IN ({', '.join(map(str, counted))})", step)
-
-
-def _add(cursor: CursorWrapper, mailbox: Mailbox, condition: str, step: int) -> None:
+def _add(cursor: CursorWrapper, mailbox: Mailbox, first: int, last: int) -> None:
     # ts_stat takes a query as text; nothing stands in it but numbers.
-    query = f"SELECT words FROM mailsearch_searchdocument WHERE mailbox_id = {int(mailbox.pk)} AND NOT quarantined AND {condition}"  # noqa: E501, S608
+    query = (
+        "SELECT d.words FROM mailsearch_searchdocument d JOIN mailsearch_message m ON m.id = d.message_id"  # noqa: S608
+        f" WHERE d.mailbox_id = {int(mailbox.pk)} AND d.message_id > {int(first)} AND d.message_id <= {int(last)}"
+        " AND NOT d.quarantined AND m.deleted_at_source IS NULL"
+    )
     cursor.execute(
         "INSERT INTO mailsearch_termcount AS counted (tenant_id, mailbox_id, lexeme, documents)"
-        " SELECT %s, %s, word, ndoc * %s FROM ts_stat(%s)"
+        " SELECT %s, %s, word, ndoc FROM ts_stat(%s)"
         " ON CONFLICT (mailbox_id, lexeme) DO UPDATE SET documents = counted.documents + excluded.documents",
-        [mailbox.tenant_id, mailbox.pk, step, query],
+        [mailbox.tenant_id, mailbox.pk, query],
     )
-    if step < 0:
-        cursor.execute("DELETE FROM mailsearch_termcount WHERE mailbox_id = %s AND documents <= 0", [mailbox.pk])
 
 
 def _bound(mailbox: Mailbox) -> AbstractContextManager[None]:

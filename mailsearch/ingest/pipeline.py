@@ -5,6 +5,8 @@ its content. One message never ends an import: what can't be parsed or stored as
 defect. Parsing runs in a child process beside the writing of the batch before.
 """
 
+import atexit
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +32,10 @@ from mailsearch.terms import fold
 _MESSAGES = 250
 _BYTES = 16_000_000
 _INBOX = "INBOX"
+# For messages that come one by one: starting a child takes longer than parsing a hundred of them.
+_parser = Worker()
+_one_at_a_time = threading.Lock()
+atexit.register(_parser.close)
 
 
 @dataclass(slots=True)
@@ -114,16 +120,10 @@ def ingest(
     return summary
 
 
-def ingest_one(
-    mail: RawMail,
-    *,
-    mailbox: Mailbox,
-    folder: str | None = None,
-    quarantine: bool = False,
-    worker: Worker | None = None,
-) -> Summary:
-    """Take one message into *mailbox*; otherwise like `ingest`."""
-    return ingest(_One(mail), mailbox=mailbox, folder=folder, quarantine=quarantine, worker=worker)
+def ingest_one(mail: RawMail, *, mailbox: Mailbox, folder: str | None = None, quarantine: bool = False) -> Summary:
+    """Take one message into *mailbox*; otherwise like `ingest`. All of a process share one child to parse in."""
+    with _one_at_a_time:
+        return ingest(_One(mail), mailbox=mailbox, folder=folder, quarantine=quarantine, worker=_parser)
 
 
 def _lent(worker: Worker | None) -> AbstractContextManager[Worker]:

@@ -117,6 +117,13 @@ def test_the_same_mail_again_changes_nothing(tmp_path: Path) -> None:
         assert Participant.objects.count() == 2
 
 
+def test_messages_can_come_one_by_one() -> None:
+    mailbox = new_mailbox()
+    assert pipeline.ingest_one(RawMail(mail("One."), "API"), mailbox=mailbox, folder="Work").new == 1
+    assert pipeline.ingest_one(RawMail(mail("One."), "API"), mailbox=mailbox).known == 1
+    assert Folder.objects.get(mailbox=mailbox).path == "Work"
+
+
 def test_two_mailboxes_keep_the_same_mail_apart_and_one_thread() -> None:
     ann = new_mailbox("ann")
     bob = new_mailbox("bob", ann.tenant)

@@ -1,0 +1,98 @@
+"""What is quarantined or erased leaves no trace where others could see it."""
+
+import psycopg
+import pytest
+
+from mailsearch.ingest import embedding, erasing, pipeline, quarantine
+from mailsearch.ingest.counting import recount
+from mailsearch.ingest.limits import Worker
+from mailsearch.models import Mailbox, Message, SearchDocument, TermCount
+from tests.mailsearch.importing import mail, new_mailbox, seeing, source
+from tests.mailsearch.test_embeddings import Counting
+from tests.mailsearch.test_ingest_pipeline import MIXED, WITH_MAIL, counts
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CANARY = """--cut
+Content-Type: text/plain
+
+The zwkbody canary sings.
+--cut
+Content-Type: text/plain; name="zwkfile.txt"
+Content-Disposition: attachment; filename="zwkfile.txt"
+
+zwkattached
+--cut
+Content-Type: message/rfc822
+
+Subject: zwkinner
+From: zwkname <zwkaddress@x.example>
+
+zwkinside
+--cut--"""
+
+
+def take(mailbox: Mailbox, *messages: bytes) -> pipeline.Summary:
+    with Worker() as worker:
+        return pipeline.ingest(source(*messages), mailbox=mailbox, worker=worker)
+
+
+def tables_with(conninfo: str, word: bytes) -> list[str]:
+    """Tables of ours whose rows, as a dump would write them, hold *word*."""
+    with psycopg.connect(conninfo) as conn:
+        names = [
+            name
+            for (name,) in conn.execute(
+                "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'mailsearch%'"
+            )
+        ]
+        found = []
+        for name in names:
+            with conn.cursor().copy(f"COPY {name} TO STDOUT") as copy:
+                if word in b"".join(map(bytes, copy)):
+                    found.append(name)
+    return found
+
+
+def test_an_erased_message_is_nowhere_in_the_store_and_stays_away(owner_conninfo: str) -> None:
+    ann = new_mailbox("ann")
+    bob = new_mailbox("bob", ann.tenant)
+    canary = mail(CANARY, subject="zwksubject", sender="zwkname <zwkaddress@x.example>", content_type=MIXED)
+    take(ann, canary, mail("Something else sings."))
+    take(bob, canary)
+    embedding.embed_pending(ann.tenant, embedder=Counting("one"))
+    assert len(tables_with(owner_conninfo, b"zwk")) >= 5
+    with seeing(ann.tenant):
+        public_id = Message.objects.get(mailbox=ann, subject="zwksubject").public_id
+    erased = erasing.erase(ann.tenant, public_id)
+    assert erased is not None
+    assert public_id in erased.messages
+    # Of both mailboxes, with the message inside.
+    assert (len(erased.messages), len(erased.attachments)) == (4, 4)
+    assert tables_with(owner_conninfo, b"zwk") == []
+    assert counts(ann)["sings"] == 1
+    again = take(ann, canary)
+    assert (again.new, again.erased) == (0, 1)
+    assert tables_with(owner_conninfo, b"zwk") == []
+    assert erasing.erase(ann.tenant, public_id) is None
+
+
+def test_quarantine_covers_copies_and_what_is_inside_and_can_be_lifted() -> None:
+    mailbox = new_mailbox()
+    other = new_mailbox("other").tenant
+    take(mailbox, mail(WITH_MAIL, content_type=MIXED), mail(WITH_MAIL, id_="copy@x.example", content_type=MIXED))
+    take(mailbox, mail("The heron stays."))
+    before = counts(mailbox)
+    with seeing(mailbox.tenant):
+        message = Message.objects.filter(container=None).earliest("id")
+        assert len(quarantine.change(message, quarantined=True)) == 4
+        assert SearchDocument.objects.filter(quarantined=True).count() == 4
+    assert counts(mailbox)["heron"] == 1
+    with seeing(mailbox.tenant):
+        assert len(quarantine.change(message, quarantined=False)) == 4
+        assert not Message.objects.filter(quarantined=True).exists()
+    assert counts(mailbox) == before
+    recount(mailbox)
+    assert counts(mailbox) == before
+    with seeing(other):
+        assert not TermCount.objects.exists()
