@@ -22,7 +22,8 @@ import django
 if TYPE_CHECKING:
     from mailsearch.scope import Scope
 
-MODES: tuple[Literal["keyword", "semantic", "hybrid"], ...] = ("keyword", "semantic", "hybrid")
+Mode = Literal["keyword", "semantic", "hybrid"]
+MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 
 
 @dataclass(frozen=True)
@@ -67,25 +68,27 @@ async def measure(tenant: str, asked: Sequence[Question], *, verbose: bool) -> M
     from mailsearch.sessions import pool
 
     scope = await sync_to_async(_scope)(tenant)
-    report: dict[str, object] = {}
     async with pool():
         # The first query of a process loads the embedding model.
         await engine.search(scope, SearchRequest("warm up"), patience=60)
-        for mode in MODES:
-            ranks: dict[str, list[int | None]] = {"question": [], "paraphrase": []}
-            took = []
-            for question in asked:
-                started = time.perf_counter()
-                result = await engine.search(scope, SearchRequest(question.text, mode=mode, limit=10), patience=60)
-                took.append((time.perf_counter() - started) * 1000)
-                found = [hit.rank for hit in result.hits if hit.head.rfc_message_id in question.gold]
-                ranks[question.kind].append(found[0] if found else None)
-                if verbose:
-                    sys.stderr.write(f"{mode} {question.name} {found[:1]} {question.text[:70]}\n")
-            report[mode] = {kind: figures(some) for kind, some in ranks.items()} | {
-                "median_ms": round(statistics.median(took), 1)
-            }
-    return report
+        return {mode: await _measure_mode(scope, mode, asked, verbose) for mode in MODES}
+
+
+async def _measure_mode(scope: "Scope", mode: Mode, asked: Sequence[Question], verbose: bool) -> Mapping[str, object]:
+    from mailsearch.hits import SearchRequest
+    from mailsearch.search import engine
+
+    ranks: dict[str, list[int | None]] = {"question": [], "paraphrase": []}
+    took = []
+    for question in asked:
+        started = time.perf_counter()
+        result = await engine.search(scope, SearchRequest(question.text, mode=mode, limit=10), patience=60)
+        took.append((time.perf_counter() - started) * 1000)
+        found = [hit.rank for hit in result.hits if hit.head.rfc_message_id in question.gold]
+        ranks[question.kind].append(found[0] if found else None)
+        if verbose:
+            sys.stderr.write(f"{mode} {question.name} {found[:1]} {question.text[:70]}\n")
+    return {kind: figures(some) for kind, some in ranks.items()} | {"median_ms": round(statistics.median(took), 1)}
 
 
 def _scope(slug: str) -> "Scope":

@@ -1,0 +1,61 @@
+"""Excerpts are true to the source, show what matched, and prefer a message's own words."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mailsearch.hits import Block, PartText, Region
+from mailsearch.search.excerpts import LENGTH, Span, excerpts
+
+LONG = "Nothing to see in this sentence. " * 40
+
+
+def body(text: str, *regions: Region) -> PartText:
+    return PartText("body", text, (Block(0, len(text)),), regions)
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=1500),
+    st.lists(st.sampled_from(["harbour", "har", "a", "請求", "é"]), max_size=3),
+    st.integers(0, 1500),
+)
+def test_any_excerpt_of_any_text_is_true_to_it(text: str, lexemes: list[str], at: int) -> None:
+    part = body(text)
+    for one in excerpts([part], dict.fromkeys(lexemes, 1.0), Span("body", min(at, len(text)), len(text))):
+        assert text[one.start : one.end] == one.text
+        assert len(one.text) <= LENGTH
+        assert all(0 <= start < end <= len(one.text) for start, end in one.marks)
+
+
+def test_the_place_that_matches_is_shown() -> None:
+    (one,) = excerpts([body(LONG + "The harbours open in May. " + LONG)], {"harbour": 2.0})
+    assert "The harbours open in May." in one.text
+    assert [one.text[start:end] for start, end in one.marks] == ["harbours"]
+
+
+def test_rare_words_go_before_common_ones() -> None:
+    text = "A plan and a plan. " + LONG + "The zeppelin."
+    first = excerpts([body(text)], {"plan": 0.5, "zeppelin": 5.0})[0]
+    assert "zeppelin" in first.text
+
+
+def test_own_words_go_before_quoted_ones() -> None:
+    quoted = "the harbour opens in May"
+    text = quoted + ". " + LONG + "My own harbour."
+    first = excerpts([body(text, Region(0, len(quoted), "quoted"))], {"harbour": 1.0})[0]
+    assert "My own harbour." in first.text
+
+
+def test_the_nearest_passage_is_shown_beside_what_matches() -> None:
+    text = "The harbour. " + LONG + "Boats may come in then."
+    shown = excerpts([body(text)], {"harbour": 1.0}, Span("body", len(text) - 23, len(text)))
+    assert [one.text for one in shown][-1] == "Boats may come in then."
+
+
+def test_without_any_match_the_beginning_of_the_body_is_shown() -> None:
+    (one,) = excerpts([PartText("subject", "Hello"), body("Dear Ann,\n" + LONG)], {"zeppelin": 1.0})
+    assert one.text.startswith("Dear Ann,")
+    assert one.marks == ()
+
+
+def test_empty_messages_have_no_excerpt() -> None:
+    assert excerpts([PartText("subject", ""), body("")], {"a": 1.0}) == ()
