@@ -28,8 +28,10 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the file (or folder) of cases")
         parser.add_argument("--mail", type=Path, help="folder of mail that the cases are about")
         parser.add_argument("--model", choices=["extractive", "obey", "http"], default="extractive")
-        parser.add_argument("--policy", choices=["standard", "strict"], default="standard")
+        parser.add_argument("--policy", choices=["standard", "strict"], help="how answers are verified")
         parser.add_argument("--limit", type=int, help="try only so many cases")
+        parser.add_argument("--seed", type=int, default=0, help="which sample --limit draws, where it draws one")
+        parser.add_argument("--results", type=Path, help="where injections are noted, to go on from later")
 
     def handle(self, *args: Any, **options: Any) -> None:
         subject, file = options["subject"], options["file"]
