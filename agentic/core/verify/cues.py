@@ -19,7 +19,11 @@ def _lexicons_for(language: str) -> list[Lexicon]:
 def turns(text: str, language: str) -> bool:
     """Whether the normal form *text* holds a cue of negation or condition."""
     clean = _NUMBER_ABBREVIATION.sub("", text)
-    return any(lexicon.negation.search(clean) or lexicon.condition.search(clean) for lexicon in _lexicons_for(language))
+    return any(_turns(lexicon.harmless.sub("", clean), lexicon) for lexicon in _lexicons_for(language))
+
+
+def _turns(text: str, lexicon: Lexicon) -> bool:
+    return lexicon.negation.search(text) is not None or lexicon.condition.search(text) is not None
 
 
 def reports(text: str, language: str) -> bool:

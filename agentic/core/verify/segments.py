@@ -35,7 +35,9 @@ def boundaries(text: str, language: str = "") -> list[int]:
     *language* is a two-letter code or empty. Whatever must not be split (quotations, markers, addresses) has to be
     masked by the caller with characters that end no sentence.
     """
-    proposed = {at for at in _proposed(text, language) if not _guarded(text, at, language)}
+    proposed = {
+        at for at in _proposed(text, language) if text[at - 1 : at].isspace() and not _guarded(text, at, language)
+    }
     proposed.update(_own(text, language))
     return sorted(at for at in proposed if 0 < at < len(text.rstrip()))
 

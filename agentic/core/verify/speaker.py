@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from agentic.core.verify.lookup import Match
 from agentic.core.verify.sources import normal_text
-from agentic.core.verify.words import lexicons
+from agentic.core.verify.words import every_stop_word, lexicons
 from mailsearch.hits import Address, MessageText
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -77,7 +77,12 @@ def names_of(address: Address) -> frozenset[str]:
     """The words by which a text may call the holder of *address*."""
     local = address.address.partition("@")[0]
     words = {*_words(address.name), *(word for word in re.split(r"[._+\-0-9]", normal_text(local)) if len(word) >= 2)}
-    return frozenset(word for word in words if len(word) >= 2 and word not in _ROLES)
+    return frozenset(word for word in words if _names_somebody(word))
+
+
+def _names_somebody(word: str) -> bool:
+    """Whether a part of a name can call a person; "Will" and "An" are read as the words that they also are."""
+    return len(word) >= 2 and word not in _ROLES and word not in every_stop_word()
 
 
 def people_of(messages: Iterable[MessageText]) -> People:

@@ -17,6 +17,7 @@ class Lexicon:
     language: str
     stop: frozenset[str]
     negation: re.Pattern[str]
+    harmless: re.Pattern[str]
     condition: re.Pattern[str]
     report: re.Pattern[str]
     own: frozenset[str]
@@ -62,6 +63,7 @@ def _lexicon(language: str, table: dict[str, str]) -> Lexicon:
         language=language,
         stop=frozenset(table["stop"].split()),
         negation=_cues(table["negation"]),
+        harmless=_cues(table["harmless"]),
         condition=_cues(table["condition"]),
         report=_cues(table["report"]),
         own=frozenset(table["self"].split()),
