@@ -43,7 +43,9 @@ BEGIN
     END IF;
     INSERT INTO public.mailsearch_termcount AS t (tenant_id, mailbox_id, lexeme, documents)
     SELECT NEW.tenant_id, NEW.id, '', count(*) FROM public.mailsearch_searchdocument d
-    WHERE d.mailbox_id = NEW.id AND NOT d.quarantined AND d.message_id <= NEW.counted_until
+    JOIN public.mailsearch_message m ON m.id = d.message_id
+    WHERE d.mailbox_id = NEW.id AND NOT d.quarantined AND m.deleted_at_source IS NULL
+      AND d.message_id <= NEW.counted_until
       AND (NEW.counted_until < OLD.counted_until OR d.message_id > OLD.counted_until)
     HAVING count(*) > 0
     ON CONFLICT (mailbox_id, lexeme) DO UPDATE SET documents = t.documents + excluded.documents;
