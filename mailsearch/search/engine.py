@@ -109,9 +109,7 @@ async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _F
     elif asked.mode == "semantic":
         by_words, by_meaning = None, await _by_meaning(asked, embedder)
     else:
-        by_words, by_meaning = await asyncio.gather(
-            _by_words(asked), _unless_late(_by_meaning(asked, embedder), patience)
-        )
+        by_words, by_meaning = await _by_both(asked, embedder, patience)
     rankings = []
     if by_words is not None:
         held = by_words.fits if by_meaning else None
@@ -126,6 +124,18 @@ async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _F
     mode: Mode = "keyword" if by_words_alone and asked.mode == "hybrid" else asked.mode
     nearest = {one.message_id: one for one in by_meaning or ()}
     return _Found(fused, nearest, total, exact and len(nearest) < asked.depth, mode)
+
+
+async def _by_both(
+    asked: _Asked, embedder: Embedder | None, patience: float
+) -> tuple[keyword.KeywordHits, list[semantic.Nearest] | None]:
+    meaning = asyncio.create_task(_unless_late(_by_meaning(asked, embedder), patience))
+    try:
+        return await _by_words(asked), await meaning
+    finally:
+        # Whatever ends the search, no session of it stays behind.
+        meaning.cancel()
+        await asyncio.gather(meaning, return_exceptions=True)
 
 
 async def _by_words(asked: _Asked) -> keyword.KeywordHits:

@@ -201,8 +201,20 @@ def _cut(part: PartText, start: int, end: int, found: Sequence[Match]) -> Excerp
         start += 1
     while start < end and text[end - 1].isspace():
         end -= 1
-    marks = tuple((one.start - start, one.end - start) for one in found if start <= one.start and one.end <= end)
-    return Excerpt(part.name, start, end, text[start:end], part.page_at(start), marks)
+    inside = [one for one in found if start <= one.start and one.end <= end]
+    return Excerpt(part.name, start, end, text[start:end], part.page_at(start), _marks(text, inside, start))
+
+
+def _marks(text: str, inside: Sequence[Match], start: int) -> tuple[tuple[int, int], ...]:
+    """The matches as offsets from *start*; the parts of an identifier (`PN-4711a/2`) become one mark."""
+    marks: list[tuple[int, int]] = []
+    for one in inside:
+        gap = text[marks[-1][1] + start : one.start] if marks else " "
+        if len(gap) == 1 and not gap.isspace() and gap not in ",;!?":
+            marks[-1] = (marks[-1][0], one.end - start)
+        else:
+            marks.append((one.start - start, one.end - start))
+    return tuple(marks)
 
 
 def _nearest(
