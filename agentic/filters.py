@@ -1,7 +1,8 @@
 """The filters of a search as JSON: one set of names for requests, tools and responses."""
 
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from datetime import datetime, tzinfo
 
 from mailsearch.hits import Filters
@@ -31,6 +32,15 @@ PROPERTIES: Mapping[str, Mapping[str, object]] = {
     "unread": {"type": "boolean"},
     "larger": {"type": "integer", "minimum": 0, "maximum": 1_000_000_000, "description": "More bytes than this."},
 }
+# What a query may be given to say where to look. The query language knows `in:` alone; the others are set apart here.
+_PLACE_OPERATOR = re.compile(
+    r"""(?<!\S)[-+]?(mailbox(?:es|_ids?)?|folders?|folder_ids?|tenants?|tenant_ids?|accounts?|scopes?|quarantined?)
+    :("[^"]*"|\S+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OPERATOR = re.compile(r'[-+]?([A-Za-z]{1,20}):("[^"]*"|[^\s"]\S*)')
+# What a refused filter is named, and the field that it stands in.
+_REFUSED = {"mailbox": "mailboxes", "in": "folders", "thread": "threads", "id": "messages"}
 # No message has this id.
 _NONE = "msg_none"
 NOTHING = Filters(messages=(_NONE,))
@@ -91,6 +101,32 @@ def as_json(filters: Filters) -> dict[str, object]:
             value = value.isoformat()
         shown[names.get(field.name, field.name)] = list(value) if isinstance(value, tuple) else value
     return shown
+
+
+def split(query: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """*query* without operators that say where to look and are none of the query language, and those as pairs."""
+    found = tuple((match[1].casefold(), match[2].strip('" ')) for match in _PLACE_OPERATOR.finditer(query))
+    return (" ".join(_PLACE_OPERATOR.sub(" ", query).split()), found) if found else (query, ())
+
+
+def without(query: str, refused: Collection[str]) -> str:
+    """*query* without the operators that were refused (`operator:value`, as a result tells them)."""
+
+    def keep(match: re.Match[str]) -> str:
+        value = match[2].strip('" ')
+        named = f"{match[1].casefold()}:{value}"
+        return "" if match[0] in refused or named in refused else match[0]
+
+    return " ".join(_OPERATOR.sub(keep, query).split()) if refused else query
+
+
+def effective(filters: Filters, refused: Collection[str]) -> Filters:
+    """*filters* without the values that were refused, which had no effect but that nothing was found."""
+    kept = {
+        name: tuple(value for value in getattr(filters, name) if f"{operator}:{value}" not in refused)
+        for operator, name in _REFUSED.items()
+    }
+    return dataclasses.replace(filters, **kept)
 
 
 def _strings(value: object) -> tuple[str, ...]:

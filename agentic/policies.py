@@ -27,12 +27,15 @@ def effective(tenant: int) -> EffectivePolicy:
     rows |= {row.tenant_id: row for row in AgentPolicy.objects.filter(tenant=None).order_by("-pk")}
     chain = [rows[key] for key in (tenant, None) if key in rows]
     builtin = EffectivePolicy()
+    verification: Policy = "strict" if _first(chain, "verification", builtin.verification) == "strict" else "standard"
+    # Who lets nothing stand without a quote is shown nothing unverified either, unless somebody says so.
+    removed = "withheld" if verification == "strict" else builtin.removed_text
     return EffectivePolicy(
         max_steps=next((row.agentic_max_steps for row in chain if row.agentic_max_steps is not None), STEPS),
         max_seconds=next((row.agentic_max_seconds for row in chain if row.agentic_max_seconds is not None), SECONDS),
         daily_cap=next((row.agentic_daily_cap for row in chain if row.agentic_daily_cap is not None), DAILY_CAP),
-        verification="strict" if _first(chain, "verification", builtin.verification) == "strict" else "standard",
-        removed_text=_first(chain, "removed_text", builtin.removed_text),
+        verification=verification,
+        removed_text=_first(chain, "removed_text", removed),
     )
 
 

@@ -25,6 +25,7 @@ _SHOWN = {
     "cut": ("limit", "detail"),
     "finished": ("outcome", "reason", "kept", "removed"),
 }
+_DATES = ("after", "before")
 # And what only the audit shows: the model's own words, and those of whoever serves it.
 _AUDITED = {"called": ("arguments",), "found": ("applied",), "replied": ("detail",), "drafted": ("draft",)}
 
@@ -129,6 +130,21 @@ def _query(record: Record, row: TraceEvent) -> str:
     return guarded_query(query) if row.step is not None else query
 
 
+def _filters(record: Record, row: TraceEvent) -> Json:
+    """The filters of a search, where a model wrote them masked, but for what the question says itself."""
+    filters: Json = row.data["applied"].get("filters", {})
+    if row.step is None:
+        return filters
+    said = record.run.question.casefold()
+
+    def guarded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [guarded(one) for one in value]
+        return guarded_query(value) if isinstance(value, str) and value.casefold() not in said else value
+
+    return {name: value if name in _DATES else guarded(value) for name, value in filters.items()}
+
+
 def _searched(record: Record) -> list[Json]:
     searches = [row for row in record.trace if row.event == "found" and row.data["tool"] == "search"]
     entries = []
@@ -140,7 +156,7 @@ def _searched(record: Record) -> list[Json]:
         entry: Json = {
             "query": _query(record, row),
             "mode": applied.get("mode", "hybrid"),
-            "filters": applied.get("filters", {}) if shown else {},
+            "filters": _filters(record, row) if shown else {},
             "total": row.data["total"],
         }
         nearest = [message for message in row.data["nearest"] if message in record.readable]
@@ -218,7 +234,7 @@ def _value(row: Citation) -> answers.Citation:
 def _removed(record: Record, row: Sentence) -> Json:
     """A removed sentence, guarded: nobody has checked what a model wrote there."""
     entry: Json = {"position": row.position, "reason": row.reason, "verified": False, "masked": False}
-    policy = "full" if record.audits else record.run.removed_text
+    policy = "full" if record.audits else "withheld" if row.reason == "marker_leak" else record.run.removed_text
     if policy == "withheld" or not record.wholly_readable:
         return {**entry, "detail": {}, "text": None, "withheld": True}
     if policy == "full":

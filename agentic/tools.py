@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
@@ -36,6 +36,8 @@ _ARGUMENTS: Mapping[str, Mapping[str, object]] = {spec.name: spec.parameters["pr
 # Arguments that hold ids, each of which must have been seen in this run.
 _ID_ARGUMENTS = ("thread", "message", "attachment")
 _REFUSED = {"mailbox": "mailbox", "in": "folder"}
+# Operators in a query that are filters by another name.
+_PLACES = frozenset({"mailbox", "folder"})
 
 Arguments = Mapping[str, Any]
 
@@ -124,13 +126,18 @@ class MailTools:
 
     async def _search(self, scope: Scope, arguments: Arguments) -> ToolResult:
         zone, now = self.question.zone, self.question.now
+        query, operators = filters.split(arguments["query"])
+        beyond = tuple(_unknown_property("search", *one) for one in operators if one[0] not in _PLACES)
         try:
-            own = filters.parse(arguments, now, zone)
+            own = filters.parse(_joined(arguments, operators), now, zone)
         except filters.UnreadableDate as error:
             return ToolResult(finding=str(error))
+        if beyond or not (query or own != Filters()):
+            return ToolResult(finding=NOT_FOUND, widen=beyond)
+        own, widened = self._within(scope, own)
         offset, limit = arguments.get("offset", 0), arguments.get("limit", _PAGE)
         request = SearchRequest(
-            arguments["query"],
+            query,
             arguments.get("mode", "hybrid"),
             filters.both(own, self.question.filters),
             limit=offset + limit + 1,
@@ -147,11 +154,29 @@ class MailTools:
         return ToolResult(
             messages=messages,
             total=result.total,
-            applied={"query": arguments["query"], "mode": result.mode, "filters": filters.as_json(own)},
-            widen=self._outside(arguments, result),
+            applied={
+                "query": filters.without(query, result.refused),
+                "mode": result.mode,
+                "filters": filters.as_json(filters.effective(own, result.refused)),
+            },
+            widen=(*widened, *self._outside(arguments, result)),
             nearest=() if hits else await self._nearest(scope, request, own),
             next_offset=offset + limit if len(result.hits) > offset + limit else None,
         )
+
+    def _within(self, scope: Scope, own: Filters) -> tuple[Filters, tuple[WidenAttempt, ...]]:
+        """*own* without dates that lie beyond the caller's window: they would reach for what it leaves out."""
+        begin = max((one for one in (scope.received_from, self.question.filters.after) if one), default=None)
+        end = min((one for one in (scope.received_until, self.question.filters.before) if one), default=None)
+        early = own.after if own.after and begin and own.after < begin else None
+        late = own.before if own.before and end and own.before > end else None
+        attempts = [
+            WidenAttempt("outside_scope", "search", name, reached.isoformat(), bound.isoformat())
+            for name, reached, bound in (("after", early, begin), ("before", late, end))
+            if reached and bound
+        ]
+        kept = replace(own, after=None if early else own.after, before=None if late else own.before)
+        return kept, tuple(attempts)
 
     def _outside(self, arguments: Arguments, result: SearchResult) -> tuple[WidenAttempt, ...]:
         """Filters of the model's own that name nothing in scope; those in the caller's words are no attempt."""
@@ -161,10 +186,8 @@ class MailTools:
             argument = _REFUSED.get(operator)
             if argument is None or value.casefold() in self.question.text.casefold():
                 continue
-            if value in _values(arguments.get(argument)):
-                attempts.append(WidenAttempt(_kind(value), "search", argument, value[:200]))
-            elif refused.casefold() in arguments["query"].casefold():
-                attempts.append(WidenAttempt(_kind(value), "search", "query", refused[:200]))
+            place = argument if value in _values(arguments.get(argument)) else "query"
+            attempts.append(WidenAttempt(_kind(value), "search", place, value[:200]))
         return tuple(attempts)
 
     async def _nearest(self, scope: Scope, request: SearchRequest, own: Filters) -> tuple[str, ...]:
@@ -249,6 +272,15 @@ class MailTools:
         result = await engine.search(scope, request, embedder=self.embedder)
         fitting = {hit.head.message_id for hit in result.hits}
         return [message for message in messages if message.head.message_id in fitting]
+
+
+def _joined(arguments: Arguments, operators: Iterable[tuple[str, str]]) -> Arguments:
+    """*arguments* with the places that the query named as operators. One filter more only narrows."""
+    joined = dict(arguments)
+    for name, value in operators:
+        if name in _PLACES:
+            joined[name] = (*_values(joined.get(name)), value)
+    return joined
 
 
 def _read_part(message: MessageText, part: str, arguments: Arguments) -> ToolResult:

@@ -117,7 +117,8 @@ def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
         yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield f"{path}.{key}".lstrip("."), str(key)
+            # A name that is a marker itself must not become the path that is told.
+            yield path or "(name)", str(key)
             yield from _strings(inner, f"{path}.{key}".lstrip("."))
     elif isinstance(value, Iterable):
         for inner in value:

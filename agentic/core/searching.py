@@ -25,6 +25,7 @@ _NARROWED = "It was narrowed by more than words: search again with `query` alone
 # What does not narrow a search.
 _WIDE = frozenset({"query", "mode", "limit", "offset"})
 _BLOCKED = ToolResult(finding="not found")
+_UNKNOWN = "unknown"
 
 
 @dataclass(slots=True)
@@ -66,9 +67,9 @@ class Searches:
         """Decide how a call will be answered: by the tool, from memory, or not at all. Nothing is asked yet."""
         arguments = ids_for_labels(read.call.arguments or {}, self._ledger)
         search = Search(read.call, step, memory_key(read.call.name, arguments))
-        leaked = find_marker(read.call.arguments or read.call.raw_arguments, self.markers)
+        leaked = find_marker([read.call.name, read.call.arguments or read.call.raw_arguments], self.markers)
         if leaked is not None:
-            attempt = WidenAttempt("marker", read.call.name, leaked, "a marker of this run")
+            attempt = WidenAttempt("marker", self._tool(search), leaked, "a marker of this run")
             search.instant = replace(_BLOCKED, widen=(attempt,))
         elif read.finding:
             search.instant = ToolResult(finding=read.finding)
@@ -82,7 +83,10 @@ class Searches:
     def called(self, search: Search, phase: Phase, arguments: Mapping[str, object] | None) -> Called:
         """The event before the act. *arguments* are as the model sent them."""
         sent = arguments if arguments is not None else {"unreadable": search.call.raw_arguments[:500]}
-        return Called(phase, search.step, search.call.call_id, search.call.name, sent)
+        tool = self._tool(search)
+        if tool == _UNKNOWN:
+            sent = {"tool": search.call.name[:200], "arguments": sent}
+        return Called(phase, search.step, search.call.call_id, tool, sent)
 
     def begin(self, search: Search, deadline: float) -> None:
         """Ask the tool, unless the call is answered already."""
@@ -136,6 +140,11 @@ class Searches:
         """Whether the run may still show mail to the model."""
         return self.characters + LEAST_CHARACTERS <= self._limits.run_characters
 
+    def _tool(self, search: Search) -> str:
+        """The name of the tool as it may be shown: one that does not exist is the model's own word."""
+        names = {spec.name for spec in self._toolbox.specs}
+        return search.call.name if search.call.name in names else _UNKNOWN
+
     def _result(self, search: Search) -> ToolResult:
         if search.instant is not None:
             return search.instant
@@ -155,7 +164,7 @@ class Searches:
             phase="search",
             step=search.step,
             call_id=search.call.call_id,
-            tool=search.call.name,
+            tool=self._tool(search),
             applied=result.applied,
             admitted=admission.admitted,
             seen_again=admission.seen_again,

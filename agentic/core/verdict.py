@@ -135,6 +135,6 @@ def _without_leaks(verification: Verification, markers: Collection[str]) -> Veri
 
 
 def _checked(sentence: Sentence, markers: Collection[str]) -> Sentence:
-    if not holds_marker(sentence.drafted, markers):
+    if not any(holds_marker(text, markers) for text in (sentence.drafted, sentence.text, *sentence.detail.values())):
         return sentence
     return replace(sentence, kept=False, support=None, reason="marker_leak", detail={}, citations=())
