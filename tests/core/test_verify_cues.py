@@ -88,6 +88,17 @@ CASES: list[tuple[str, Any, str]] = [
     ("Le 2 mai [m1].", "On 1 May.", "-"),
     ("Dauer: 2 Wochen [m1].", "It takes two weeks.", "K"),
     ("Dauer: 3 Wochen [m1].", "It takes two weeks.", "-"),
+    ('We do not think "the plan works" [m1].', "We do not think the plan works.", "K"),
+    ('We think "the plan works" [m1].', "We do not think the plan works.", "-"),
+    ('Not "the plan works" [m1].', "We do not think the plan works.", "-"),
+    ("开票17%和3%[m1]。", "可代开发票，17%专用，3%普通。", "K"),
+    ("开票18%[m1]。", "可代开发票，17%专用，3%普通。", "-"),
+    ("他说“优惠所开 发票”[m1]。", "优惠所开\n发票", "K"),
+    ("Offer no.5 [m1].", "Offer no. 5", "K"),
+    ("It weighs .5 kg [m1].", "It weighs 5 kg", "-"),
+    ("It weighs 5 kg [m1].", "It weighs .5 kg", "-"),
+    ("It weighs .5 kg [m1].", "It weighs .5 kg", "K"),
+    ("It weighs 0.5 kg [m1].", "It weighs .5 kg", "K"),
 ]
 
 

@@ -164,6 +164,12 @@ def test_a_removed_fact_says_what_the_mail_has_instead() -> None:
     assert dict(sentence.detail) == {"fact": "1,540 eur", "source": "1,450 eur"}
 
 
+def test_a_removed_quotation_comes_with_the_nearest_words_of_the_mail() -> None:
+    sentence = _only('It says "we will build the shed for 1,540 EUR" [m1].', SHED)
+    assert sentence.reason == "quote_not_found"
+    assert sentence.detail["source"] == "We will build the shed for 1,450 EUR in May."
+
+
 def _evaluate(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, object]]:
     code = 0
     try:

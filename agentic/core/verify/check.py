@@ -8,6 +8,7 @@ from agentic.core.answer import Citation, DraftQuote, Policy, Sentence
 from agentic.core.verify import absence, check_facts, cues, form, lookup, markers, speaker, support
 from agentic.core.verify.facts.extract import extract
 from agentic.core.verify.lookup import Match, Wanted
+from agentic.core.verify.nearest import nearest
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import MessageIndex, SourceCache, normal_text
 from agentic.core.verify.units import BULLET, Unit
@@ -197,7 +198,7 @@ def _check_form(work: _Work) -> None:
 
 def _find_quotes(work: _Work, quoted: Sequence[tuple[int, int, str]], bench: Bench) -> None:
     for start, end, words in quoted:
-        found = _locate(lookup.prepare(words), work.labels, bench)
+        found = _locate(lookup.prepare(words), work.labels, bench, normal_text(work.shown[:start] + "\u2026"))
         found.start, found.end = start, end
         work.found.append(found)
     for quote in work.claim.quotes:
@@ -216,14 +217,17 @@ def _find_quotes(work: _Work, quoted: Sequence[tuple[int, int, str]], bench: Ben
 _RANKS = ("kept", "qualified", "forwarded", "quote_negated", "quote_in_quoted_text")
 
 
-def _locate(wanted: Wanted, labels: Sequence[str], bench: Bench) -> _Found:
-    """The best place of a quotation among the cited messages. Raises Removed where there is none."""
+def _locate(wanted: Wanted, labels: Sequence[str], bench: Bench, lead: str = "") -> _Found:
+    """The best place of a quotation among the cited messages. Raises Removed where there is none.
+
+    *lead* is what stands before the quotation in the unit, in normal form.
+    """
     if not wanted.text:
         raise Removed("quote_unbalanced")
     best: tuple[int, str, Match] | None = None
     for label in labels:
         for match in lookup.find(wanted, bench.index(label)):
-            rank = _RANKS.index(_standing(match, bench))
+            rank = _RANKS.index(_standing(match, bench, lead))
             if best is None or rank < best[0]:
                 best = (rank, label, match)
             if best[0] == 0:
@@ -236,10 +240,13 @@ def _locate(wanted: Wanted, labels: Sequence[str], bench: Bench) -> _Found:
     return _Found(best[1], best[2], qualified=verdict == "qualified" or _is_qualified(best[2]))
 
 
-def _standing(match: Match, bench: Bench) -> str:
+def _standing(match: Match, bench: Bench, lead: str) -> str:
     if match.piece.borrowed == "quoted":
         return "quote_in_quoted_text"
     before = match.before
+    if before.strip() and lead.rstrip(" .").endswith(before.strip()):
+        # The unit itself has all that stands before it there: nothing was cut off.
+        before = ""
     if cues.turns(before, match.part.language) or cues.reports(before, match.part.language):
         return "quote_negated"
     if match.piece.borrowed == "forwarded":
@@ -280,7 +287,7 @@ def _why_not(wanted: Wanted, labels: Sequence[str], bench: Bench) -> Removed:
             return Removed("quilt", quote=wanted.text[:200])
         if cut > 40:
             break
-    return Removed("quote_not_found", quote=wanted.text[:200])
+    return Removed("quote_not_found", quote=wanted.text[:200], source=nearest(wanted.text, indexes))
 
 
 def _somewhere(text: str, indexes: Sequence[MessageIndex]) -> bool:

@@ -42,6 +42,10 @@ _UNSPACED = re.compile(
 )
 
 
+# Letters of Chinese and Japanese with their punctuation; full-width Latin is Latin.
+_IDEOGRAPHIC = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff9f]")
+
+
 def is_unspaced(character: str) -> bool:
     """Whether *character* belongs to a script that puts no spaces between words."""
     return bool(character) and character >= "\u0e00" and _UNSPACED.match(character) is not None
@@ -203,8 +207,15 @@ def _put_space(text: str, start: int, end: int, writer: _Writer, stop: int) -> i
             return end
         if is_unspaced(writer.last) and is_unspaced(following):
             return end
+    if _is_ideographic(text[start - 1 : start]) and _is_ideographic(text[end : end + 1] if end < stop else ""):
+        return end
     writer.put(" ", start, end)
     return end
+
+
+def _is_ideographic(character: str) -> bool:
+    """Chinese and Japanese letters and their punctuation, between which a blank means nothing."""
+    return _IDEOGRAPHIC.match(character) is not None
 
 
 def _ends_in_letter_hyphen(writer: _Writer) -> bool:

@@ -153,7 +153,12 @@ def _free_left(text: str, fact: Fact) -> bool:
     )
     if (before.isalnum() and before < "\u0e00") or before in ("_", "@"):
         return False
-    if before in ("-", "/", ":", ".") and beyond.isalnum() and beyond < "\u0e00":
+    if (
+        before in ("-", "/", ":", ".")
+        and beyond.isalnum()
+        and beyond < "\u0e00"
+        and not (before == "." and beyond.isalpha())
+    ):
         left = _RANGE_LEFT.search(text[max(0, fact.start - 10) : fact.start])
         return left is not None and _rises(left.group("number"), fact.text)
     return True

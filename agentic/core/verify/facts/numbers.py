@@ -17,8 +17,11 @@ _DOLLARS = frozenset({"$", "usd", "cad", "aud", "nzd", "hkd", "sgd", "mxn"})
 _KRONES = frozenset({"kr", "sek", "nok", "dkk", "isk"})
 _ALONE = frozenset(SCALES) - {"k", "t", "m", "mm", "b", "mil"}
 PERCENT = r"%|\u066a|per ?cent|percent|prozent|pct|pour ?cent|por ?ciento|per ?cento|procent|procento|por ?cento|v\.h\."
-_NUMBER = r"[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*"
-_BEFORE_NUMBER = r"(?<![0-9a-z\u00df-\u024f\u0370-\u04ff_.,/'])"
+_NUMBER = r"[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*|(?<![0-9a-z.])\.[0-9]{1,3}"
+# Not inside a word or number; behind a stop only where a letter stands before that ("no.5", but not ".5").
+_BEFORE_NUMBER = (
+    r"(?<![0-9a-z\u00df-\u024f\u0370-\u04ff_])(?<![0-9][.,/'])(?<![^a-z\u00df-\u024f\u2e80-\u9fff]\.)(?<!^\.)"
+)
 _LONG = "|".join(sorted((re.escape(word) for word in CURRENCIES), key=len, reverse=True))
 _SCALE_WORDS = "|".join(sorted((re.escape(word) for word in SCALES), key=len, reverse=True))
 _NO_LETTER = r"(?![a-z\u00b2\u00b3\u00df-\u024f])"
@@ -40,6 +43,8 @@ _UNIT_AFTER = re.compile(r"[ -]?([a-z\u00b0\u00df-\u024f]+[\u00b2\u00b3]?)(?![a-
 
 def parse(literal: str) -> Decimal | None:
     """The value of a grouped or decimal number, or None where it can be read in two ways or in none."""
+    if literal.startswith("."):
+        return Decimal("0" + literal)
     plain = literal.replace(" ", "").replace("'", "")
     grouped = plain != literal
     separators = re.sub(r"[0-9]", "", plain)

@@ -100,7 +100,7 @@ _REST = re.compile(r"[^\s\ue001]*[0-9][^\s\ue001]*")
 def leftovers(text: str) -> Iterator[Fact]:
     """Whatever still holds a digit and fits no style: compared letter by letter, so that no number goes unchecked."""
     for match in _REST.finditer(text):
-        found = match.group().strip(".,;:!?()[]{}*|\u3002\uff0c")
+        found = match.group().rstrip(".,;:!?()[]{}*|\u3002\uff0c").lstrip(",;:!?()[]{}*|\u3002\uff0c")
         start = match.start() + match.group().index(found)
         if found:
             yield Fact("identifier", found, found, start, start + len(found))
