@@ -18,6 +18,8 @@ from mailsearch.hits import MessageText
 MAX_UNIT = 400
 MAX_CITATIONS = 4
 _BULLET = re.compile(rf"^\s*(?:{BULLET}|#{{1,6}})\s+(?:\[[ xX]\]\s+)?")
+# The fence that closes a code block, with nothing but citations behind it.
+_CLOSED = re.compile(r"\n[ \t]{0,3}(?:```+|~~~+)[^\n`~]*(?:\n[^`~]*)?$")
 _FENCES = re.compile(r"^[ \t]{0,3}(?:```+|~~~+)[^\n]*\n?|\n?[ \t]{0,3}(?:```+|~~~+)[ \t]*", re.MULTILINE)
 
 
@@ -146,7 +148,7 @@ def _labels(work: _Work, bench: Bench) -> tuple[str, ...]:
     )
     outside = [marker for marker in found if not any(quote.start < marker.start < quote.end for quote in inside)]
     if work.claim.unit.kind == "code":
-        closing = re.search(r"\n[ \t]{0,3}(?:```+|~~~+)[^\n`~]*(?:\n[^`~]*)?$", text)
+        closing = _CLOSED.search(text)
         outside = [marker for marker in outside if closing and marker.start > closing.start()]
     listed = [label for marker in outside for label in marker.labels]
     listed += [*work.claim.citations, *(quote.label for quote in work.claim.quotes)]
@@ -165,6 +167,8 @@ def _quotations(work: _Work) -> list[tuple[int, int, str]]:
     """What the shown text gives as verbatim: (start, end, words). Raises Removed where that can't be told."""
     unit, shown = work.claim.unit, work.shown
     if unit.kind == "code":
+        if not _CLOSED.search(unit.text):
+            raise Removed("active_content" if work.labels else "no_citation")
         return [(0, len(shown), _FENCES.sub("", shown))]
     if unit.kind == "quote":
         return [(0, len(shown), shown)]

@@ -91,6 +91,13 @@ def _every_stop_word() -> frozenset[str]:
     return frozenset(word for lexicon in lexicons().values() for word in lexicon.stop)
 
 
+@lru_cache(maxsize=1)
+def _languages_by_stop_word() -> dict[str, tuple[str, ...]]:
+    return {
+        word: tuple(code for code, lexicon in lexicons().items() if word in lexicon.stop) for word in _every_stop_word()
+    }
+
+
 _SCRIPTS = (
     ("zh", re.compile("[\u4e00-\u9fff]")),
     ("ja", re.compile("[\u3040-\u30ff]")),
@@ -115,9 +122,10 @@ def language_of(text: str) -> str:
         for language, pattern in _SCRIPTS:
             if len(pattern.findall(sample)) > len(sample) // 4:
                 return "ja" if language == "zh" and _SCRIPTS[1][1].search(sample) else language
-    words = [word.casefold() for word in WORD.findall(sample)]
-    scores = sorted(
-        ((sum(word in lexicon.stop for word in words), code) for code, lexicon in lexicons().items()), reverse=True
-    )
+    tally = dict.fromkeys(LANGUAGES, 0)
+    for word in WORD.findall(sample):
+        for code in _languages_by_stop_word().get(word.casefold(), ()):
+            tally[code] += 1
+    scores = sorted(((count, code) for code, count in tally.items()), reverse=True)
     best, second = scores[0], scores[1]
     return best[1] if best[0] >= 2 and best[0] > second[0] * 1.3 else ""
