@@ -1,5 +1,7 @@
 """Which model answers for a tenant: the configured one where text may leave for it, else the built-in reader."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import lru_cache
 
 from django.conf import settings
@@ -8,6 +10,7 @@ from agentic.admission import Models
 from agentic.core.ports import Model
 from agentic.llm.configured import configured_models
 from agentic.llm.extractive import ExtractiveReader
+from agentic.llm.http import HttpModel
 from agentic.workers import in_worker
 from mailsearch.embeddings import configured_embedder
 from mailsearch.models import Tenant
@@ -24,6 +27,21 @@ async def models_for(tenant: int) -> Models:
     if configured is None or may_leave == Tenant.MayLeave.NOTHING:
         return Models(reader())
     return configured
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[None]:
+    """At the end of this block, connections to the models that the running event loop opened are closed."""
+    try:
+        yield
+    finally:
+        for made in _closable(_configured()):
+            await made.aclose()
+
+
+def _closable(models: Models | None) -> list[HttpModel]:
+    both = (models.answering, models.fallback) if models else ()
+    return [model for model in both if isinstance(model, HttpModel)]
 
 
 def reader() -> Model:

@@ -25,7 +25,7 @@ async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json |
 
     Raises what `runs.start` raises, and AuditUnavailable.
     """
-    async with pool():
+    async with pool(), answering.connected():
         # The first use of the encoder loads its weights, and that is not the question's time.
         await asyncio.to_thread(warm)
         started = await runs.start(principal, ask, await answering.models_for(principal.tenant))

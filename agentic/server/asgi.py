@@ -19,7 +19,7 @@ from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
 
-from agentic import runs, stream  # noqa: E402 - Django must be set up first
+from agentic import answering, runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
 from mailsearch.embeddings import warm  # noqa: E402
@@ -56,7 +56,7 @@ async def living() -> AsyncIterator[None]:
     """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     await asyncio.to_thread(warm)
-    async with sessions.pool(), stream.listening():
+    async with sessions.pool(), answering.connected(), stream.listening():
         beside = [asyncio.create_task(_sweep()), asyncio.create_task(_warm())]
         try:
             yield

@@ -11,7 +11,7 @@ from agentic.web.problems import Problem
 from agentic.web.serializers import QuarantineSerializer
 from agentic.web.views import ApiView, found, validated
 from agentic.workers import in_worker
-from mailsearch.ingest import pipeline
+from mailsearch.ingest import pipeline, quarantine
 from mailsearch.ingest.sources.raw import RawMail
 from mailsearch.models import Grant, Mailbox, Message, Permission
 from mailsearch.sessions import Binding, bound
@@ -73,16 +73,10 @@ def _quarantine(principal: Principal, public_id: str, quarantined: bool, reason:
         message = Message.objects.filter(public_id=public_id, folder__in=scope.folder_ids).first()
         if message is None:
             return None
-        equal = Message.objects.filter(tenant=principal.tenant, words_sha256=message.words_sha256)
-        chosen = set(equal.values_list("pk", flat=True)) | {message.pk}
-        below = set(Message.objects.filter(container__in=chosen).values_list("pk", flat=True))
-        while below - chosen:
-            chosen |= below
-            below = set(Message.objects.filter(container__in=chosen).values_list("pk", flat=True))
-        Message.objects.filter(pk__in=chosen).update(quarantined=quarantined)
+        changed = quarantine.change(message, quarantined=quarantined)
         act = "message quarantined" if quarantined else "quarantine lifted"
-        detail = {"message": public_id, "messages": len(chosen)}
+        detail = {"message": public_id, "messages": len(changed)}
         AdminAct.objects.create(
             tenant_id=principal.tenant, actor=principal.caller, act=act, detail=detail, reason=reason
         )
-    return {"message_id": public_id, "quarantined": quarantined, "messages": len(chosen)}
+    return {"message_id": public_id, "quarantined": quarantined, "messages": len(changed)}

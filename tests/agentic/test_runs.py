@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import ProgrammingError, connection
 
@@ -304,6 +305,23 @@ def test_a_run_that_was_closed_by_others_gives_no_answer_to_its_caller() -> None
 
     with pytest.raises(runs.AuditUnavailable):
         asked(jo, ScriptedModel(searches("Golf liability"), close_then_answer))
+
+
+def test_an_end_that_cannot_be_written_in_time_gives_no_answer(owner_conninfo: str) -> None:
+    jo = house().jo.principal
+    locked = psycopg.connect(owner_conninfo)
+
+    async def lock_then_answer(prompt: Prompt) -> Reply:
+        await asyncio.to_thread(locked.execute, "LOCK agentic_runfinished IN ACCESS EXCLUSIVE MODE")
+        return answers(TRUE)(prompt)
+
+    began = time.monotonic()
+    try:
+        with pytest.raises(runs.AuditUnavailable):
+            asked(jo, ScriptedModel(searches("Golf liability"), lock_then_answer), max_seconds=3.0)
+        assert time.monotonic() - began < 10
+    finally:
+        locked.close()
 
 
 def test_a_bug_in_a_model_ends_the_run_with_an_outcome_on_record() -> None:

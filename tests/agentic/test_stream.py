@@ -1,10 +1,13 @@
 """A run as a stream: complete, in order, resumable, byte-equal, and for nobody but its caller."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
+from agentic.callers import revoke_key
 from tests.agentic.asking import QUESTION
 from tests.agentic.cast import house
 from tests.standins.model_server import slow
@@ -119,3 +122,52 @@ def test_plain_searches_cannot_be_streamed(service: Service) -> None:
         refused = client.post("/v1/search", json={"query": "golf", "mode": "hybrid", "stream": True})
     assert refused.status_code == 400
     assert refused.json()["type"].endswith("/stream-needs-agentic")
+
+
+def test_a_stream_goes_on_when_the_listening_connection_is_killed(
+    service: Service, settings: Any, owner_conninfo: str
+) -> None:
+    with (
+        configured(settings, slow(answers_golf(), 1.0)),
+        service.client(house().jo.headers) as client,
+        client.stream("POST", "/v1/search", json=BODY) as response,
+        psycopg.connect(owner_conninfo, autocommit=True) as conn,
+    ):
+        told = events(response.iter_lines())
+        assert next(told)[1] == "step"
+        conn.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+        )
+        names = [name for _, name, _ in told]
+    assert names[-2:] == ["answer", "done"]
+
+
+def test_a_watcher_whose_key_is_revoked_hears_no_more(service: Service, settings: Any) -> None:
+    jo = house().jo
+    with (
+        configured(settings, slow(answers_golf(), 1.5)),
+        service.client(jo.headers) as client,
+        client.stream("POST", "/v1/search", json=BODY) as response,
+    ):
+        told = events(response.iter_lines())
+        assert next(told)[1] == "step"
+        revoke_key(jo.key)
+        names = [name for _, name, _ in told]
+    assert "answer" not in names
+    assert "done" not in names
+
+
+def test_many_watchers_hear_every_event_once_and_in_order(service: Service, settings: Any) -> None:
+    jo = house().jo
+    with configured(settings, slow(answers_golf(), 0.7)), service.client(jo.headers) as client:
+        run = client.post("/v1/search", json={**BODY, "stream": False}, headers={"Prefer": "respond-async"}).json()
+        with ThreadPoolExecutor(10) as watchers:
+            heard = list(watchers.map(lambda _: _followed(service, jo.headers, run["run_id"]), range(10)))
+    assert len(set(heard)) == 1
+    assert heard[0].rstrip().rpartition("event: ")[2].startswith("done")
+
+
+def _followed(service: Service, headers: dict[str, str], run: str) -> str:
+    with service.client(headers) as client:
+        return _without_comments(_follow(client, run))
