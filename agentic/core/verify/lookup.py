@@ -92,11 +92,15 @@ def _trim(text: str) -> str:
 
 def count_words(text: str) -> int:
     """Words of a normal form; two characters of a script without spaces count as one."""
+    if text.isascii():
+        return len(_WORDISH.findall(text))
     unspaced = sum(is_unspaced(character) for character in text)
-    return (
-        len([word for word in text.split() if any(is_wordlike(c) and not is_unspaced(c) for c in word)])
-        + (unspaced + 1) // 2
-    )
+    spaced = [word for word in text.split() if any(is_wordlike(c) and not is_unspaced(c) for c in word)]
+    return len(spaced) + (unspaced + 1) // 2
+
+
+# A stretch without blanks that holds a letter or digit.
+_WORDISH = re.compile(r"[^\s\w]*\w\S*")
 
 
 def find(wanted: Wanted, index: MessageIndex) -> Iterator[Match]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 _MARKER = re.compile(r"\[([a-z][0-9a-z]*(?:[ \t]*[,;][ \t]*[a-z][0-9a-z]*)*)\]")
 # A bracket in a bracket or before a parenthesis is a link of some markup, and a blank inside it is no label's.
@@ -28,23 +29,25 @@ def find(text: str, known: Collection[str] = ()) -> tuple[Marker, ...]:
     """
     if "[" not in text:
         return ()
+    brackets = _brackets(text)
+    return tuple(marker for marker, shaped in brackets if shaped or all(label in known for label in marker.labels))
+
+
+@lru_cache(maxsize=1024)
+def _brackets(text: str) -> tuple[tuple[Marker, bool], ...]:
+    """All brackets that may be markers, and whether their labels have the shape of labels."""
     found = []
     for match in _BRACKET.finditer(text):
-        labels = tuple(label.strip(" \t") for label in re.split(r"[,;]", match.group(1)))
-        if match.group(1) in _EDITORIAL or _is_ticked(text, match, known):
+        if match.group(1) in _EDITORIAL or _is_ticked(text, match):
             continue
-        if _MARKER.fullmatch(match.group()) or all(label in known for label in labels):
-            found.append(Marker(match.start(), match.end(), labels))
+        labels = tuple(label.strip(" \t") for label in re.split(r"[,;]", match.group(1)))
+        found.append((Marker(match.start(), match.end(), labels), _MARKER.fullmatch(match.group()) is not None))
     return tuple(found)
 
 
-def _is_ticked(text: str, match: re.Match[str], known: Collection[str]) -> bool:
+def _is_ticked(text: str, match: re.Match[str]) -> bool:
     """The box of a task list: "- [x] done"."""
-    return (
-        match.group(1) == "x"
-        and "x" not in known
-        and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
-    )
+    return match.group(1) == "x" and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
 
 
 def without(text: str, known: Collection[str] = ()) -> str:
