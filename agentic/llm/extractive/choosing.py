@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentic.llm.extractive import weights
+from agentic.llm.extractive import patterns, weights
 from agentic.llm.extractive.contacts import contact_lines
 from agentic.llm.extractive.kinds import CONTACT, STRICT
 from agentic.llm.extractive.people import find_people
@@ -27,7 +27,9 @@ class Choice:
 def choose(question: Question, readings: list[Reading], embed: Embed | None) -> list[Choice]:
     """Choose for each ask of *question* among the sentences of *readings*."""
     corpus = gather(readings, find_people(question, readings))
-    return [_choose_for(question, ask, corpus, embed) for ask in question.asks]
+    choices = [_choose_for(question, ask, corpus, embed) for ask in question.asks]
+    sure = {candidate.reading.head.thread_id for choice in choices for candidate in choice.chosen[:1]}
+    return [choice if choice.chosen else _beside(choice, sure) for choice in choices]
 
 
 def _choose_for(question: Question, ask: Ask, corpus: Corpus, embed: Embed | None) -> Choice:
@@ -38,7 +40,13 @@ def _choose_for(question: Question, ask: Ask, corpus: Corpus, embed: Embed | Non
     for candidate in candidates:
         candidate.score = weights.score(candidate.features)
     candidates.sort(key=lambda one: (-one.score, one.reading.head.message_id, one.index))
-    return Choice(ask, _sure_ones(ask, candidates), tuple(candidates))
+    return Choice(ask, _sure_ones(ask, candidates, weights.ANSWERS), tuple(candidates))
+
+
+def _beside(choice: Choice, threads: set[str]) -> Choice:
+    """The same ask with less asked of it, in a thread that surely answers another ask of the same question."""
+    there = [one for one in choice.considered if one.reading.head.thread_id in threads]
+    return Choice(choice.ask, _sure_ones(choice.ask, there, weights.ANSWERS_BESIDE), choice.considered)
 
 
 def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] | None:
@@ -51,17 +59,17 @@ def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] |
     return [Candidate(reading, index, Features(), weights.CONTACT_SCORE) for reading, index in lines]
 
 
-def _sure_ones(ask: Ask, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def _sure_ones(ask: Ask, candidates: Sequence[Candidate], at_least: float) -> tuple[Candidate, ...]:
     passing = [one for one in candidates if not _is_vetoed(ask, one)]
-    if not passing or passing[0].score < weights.ANSWERS or passing[0] is not candidates[0]:
+    if not passing or passing[0].score < at_least or passing[0] is not candidates[0]:
         return ()
     first = passing[0]
     lowest = max(weights.FOLLOWS, first.score - weights.BELOW_FIRST)
-    more = [one for one in passing[1:] if one.score >= lowest and one.sentence.text != first.sentence.text]
-    chosen = [first, *more[: PER_ASK - 1]]
-    if ask.expectation.kind in STRICT:
-        chosen.sort(key=lambda one: _newer_in_thread(one, first))
-    return tuple(chosen)
+    others = [one for one in passing[1:] if one.sentence.text != first.sentence.text]
+    later = [one for one in others if _corrects(one, first)] if ask.expectation.kind in STRICT else []
+    later.sort(key=lambda one: -one.reading.head.received_at.timestamp())
+    more = [one for one in others if one.score >= lowest and one not in later[:1]]
+    return tuple([*later[:1], first, *more][:PER_ASK])
 
 
 def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
@@ -71,7 +79,12 @@ def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
     return bool(ask.head) and features.head < weights.HEAD_AT_LEAST
 
 
-def _newer_in_thread(candidate: Candidate, first: Candidate) -> tuple[int, float]:
-    """Sorts later mails of the first one's thread to the front: what they say counts."""
-    same = candidate.reading.head.thread_id == first.reading.head.thread_id
-    return (0, -candidate.reading.head.received_at.timestamp()) if same else (1, -candidate.score)
+def _corrects(candidate: Candidate, first: Candidate) -> bool:
+    """Whether a later mail of the first one's thread says it anew: in about the same words, or in words of change."""
+    head, before = candidate.reading.head, first.reading.head
+    if head.thread_id != before.thread_id or head.received_at <= before.received_at:
+        return False
+    if patterns.line("correction").search(" ".join(candidate.sentence.text.split())):
+        return candidate.score >= weights.CHANGES_AT_LEAST
+    as_near = candidate.features.around >= first.features.around - weights.AS_MUCH_AROUND
+    return as_near and candidate.score >= first.score - weights.CORRECTS_BELOW

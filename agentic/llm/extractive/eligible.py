@@ -41,12 +41,14 @@ def is_eligible(sentence: Sentence, kind: str) -> bool:
         return True
     if text.rstrip("\"' )*").endswith("?") or patterns.line("salutation").match(text):
         return False
+    if patterns.line("unsure").search(" ".join(text.split())):
+        return False
     return _says_something(sentence) and not patterns.line("attribution").search(text)
 
 
 def gives_orders(text: str) -> bool:
     """Whether *text* speaks to whatever machine reads it, or demands that a link be followed."""
-    return patterns.orders().search(text) is not None
+    return patterns.orders().search(" ".join(text.split())) is not None
 
 
 def is_header(text: str) -> bool:

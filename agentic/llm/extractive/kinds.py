@@ -45,7 +45,7 @@ def holds(kind: str, text: str, question: str) -> bool:
     pattern = patterns.held(kind)
     if pattern is None:
         return True
-    return any(_is_new(kind, match, question) for match in pattern.finditer(text))
+    return any(_is_new(kind, match, question) for match in pattern.finditer(" ".join(text.split())))
 
 
 def _is_new(kind: str, match: re.Match[str], question: str) -> bool:

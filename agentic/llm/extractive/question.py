@@ -14,7 +14,13 @@ _VERBS = (
 _IS_THE = r"(?:(?:is|are|was|were)\s+the|(?:ist|sind|war|waren)\s+(?:der|die|das)|(?:est|sont|était)\s+(?:le|la|les))"
 _HEAD = re.compile(
     rf"(?:^|\W)(?:which|what|welche\w*|was für eine?[mnrs]?|quel\w*)\s+(?:{_IS_THE}\s+)?"
-    rf"((?:(?!{_VERBS})[\w'’/-]+\s+){{1,4}}?)(?:{_VERBS}|of\b|for\b|von\b|de\b|\w+(?:s|ed|te|t)\b)",
+    rf"((?:(?!{_VERBS})[\w'’/-]+\s+){{1,4}}?)(?:{_VERBS}|of\b|for\b|von\b|de\b|\w+(?:es|ed|te|[^s]s)\b)",
+    re.I,
+)
+# "How many drives": what is counted.
+_COUNTED = re.compile(
+    rf"\b(?:how many|wie ?viele|combien (?:de |d.))\s*((?:(?!{_VERBS})[\w'’/-]+\s*){{1,4}}?)"
+    rf"(?:{_VERBS}|of\b|von\b|\w+(?:ed|te)\b|[?,.]|$)",
     re.I,
 )
 _SENTENCE_END = re.compile(r"(?:(?<=[?!])|(?<=\w\w\w\.))\s+(?=[^\W\d_])")
@@ -91,9 +97,9 @@ def read_question(text: str) -> Question:
 
 
 def _head_of(piece: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    match = _HEAD.search(piece)
+    match = _HEAD.search(piece) or _COUNTED.search(piece)
     wanted = {word.stem for word in words_of(match.group(1))} if match else set()
-    return tuple(term for term in terms if term.stem in wanted)
+    return tuple(term for term in terms if term.stem in wanted and not term.weak)
 
 
 def terms_of(text: str) -> tuple[Term, ...]:

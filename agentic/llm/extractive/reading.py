@@ -13,7 +13,17 @@ from mailsearch.hits import Block, MessageHead, PartText
 PART_AT_MOST = 20_000
 _AROUND_EXCERPT = 2_000
 LONGEST = 380
-_SHORT_LINE = 46
+# A writer who breaks a line has left room for the next word, and a little more.
+_ROOM = 10
+_APART = 3
+# "Total amount: EUR 12.00": a line of a form.
+_FIELD = re.compile(r"[A-ZÀ-Þ][\w &/().%,-]{1,60}:[ \t]\S")
+_BULLETS = '-*•·#+("“'
+# A line that ends so goes on in the next one.
+_GOES_ON = re.compile(
+    r"[,;&]$|\b(?:and|or|the|a|an|of|to|in|on|at|by|for|with|from|und|oder|der|die|das|von|mit|et|ou|de|la|le|les)$",
+    re.I,
+)
 _END = re.compile(
     # A full stop and the like, with what closes behind it, before a word that does not begin small.
     r"(?<=[.!?…。！？])[\"'”’)\]»]*\s+(?=[\"'“„«(\[*_-]*[^\W_a-zà-öø-ÿ])"
@@ -35,6 +45,8 @@ class Sentence:
     end: int
     text: str
     kind: str
+    # Where its block begins: sentences of one block may be quoted together.
+    block: int
     words: tuple[Word, ...]
     stems: frozenset[str] = frozenset()
     # Words of the earlier mail that it answers to, where those stand just above it.
@@ -60,7 +72,25 @@ class Reading:
     visible: frozenset[str]
     subject: frozenset[str]
     people: frozenset[str]
-    by_part: dict[str, list[int]] = field(default_factory=dict)
+    # The text of each part that has sentences.
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def with_context(self, index: int, before: bool, limit: int) -> tuple[int, int]:
+        """Offsets of the sentence at *index* with the next one of its paragraph, or with *before* the one that leads to
+        it, as far as *limit* characters allow."""
+        start, end = self.sentences[index].start, self.sentences[index].end
+        for other in (index - 1, index + 1) if before else (index + 1,):
+            if not 0 <= other < len(self.sentences) or not self._touches(index, other):
+                continue
+            low, high = min(start, self.sentences[other].start), max(end, self.sentences[other].end)
+            if high - low <= limit:
+                start, end = low, high
+        return start, end
+
+    def _touches(self, index: int, other: int) -> bool:
+        one, two = (self.sentences[at] for at in sorted((index, other)))
+        apart = two.start - one.end
+        return one.part == two.part and one.kind == two.kind and one.block == two.block and 0 <= apart <= _APART
 
     def neighbours(self, index: int, distance: int) -> Iterator[Sentence]:
         """Sentences of the same part within *distance* places, without the one at *index*."""
@@ -90,7 +120,8 @@ def read_message(shown: ShownMessage) -> Reading:
         for word in words_of(f"{person.name} {person.address}")
     )
     own = frozenset(stem for sentence in sentences for stem in sentence.stems)
-    return Reading(shown.label, head, tuple(sentences), own, frozenset(visible) | subject, subject, people)
+    texts = {part.name: part.text for part in shown.message.parts}
+    return Reading(shown.label, head, tuple(sentences), own, frozenset(visible) | subject, subject, people, texts)
 
 
 def _windows(part: PartText, shown: ShownMessage) -> list[tuple[int, int]]:
@@ -123,7 +154,7 @@ def _sentences(part: PartText, start: int, end: int) -> Iterator[Sentence]:
             if words:
                 text = part.text[sentence_start:sentence_end]
                 stems = frozenset(word.stem for word in words)
-                yield Sentence(part.name, sentence_start, sentence_end, text, kind, words, stems, above)
+                yield Sentence(part.name, sentence_start, sentence_end, text, kind, piece_start, words, stems, above)
 
 
 def _pieces(part: PartText, blocks: tuple[Block, ...], start: int, end: int) -> Iterator[tuple[int, int, str, str]]:
@@ -141,14 +172,12 @@ def _pieces(part: PartText, blocks: tuple[Block, ...], start: int, end: int) -> 
 
 
 def _spans(text: str, start: int, end: int, block: str) -> Iterable[tuple[int, int]]:
-    if block in ("row", "code") or _is_list_of_lines(text[start:end]):
-        cuts = [match.span() for match in re.finditer(r"\n", text[start:end])]
+    piece = text[start:end]
+    if block in ("row", "code"):
+        cuts = [match.span() for match in re.finditer(r"\n", piece)]
     else:
-        cuts = [
-            match.span()
-            for match in _END.finditer(text[start:end])
-            if not _ABBREVIATED.search(text[start : start + match.start()][-12:])
-        ]
+        ends = (match.span() for match in _END.finditer(piece) if not _ABBREVIATED.search(piece[: match.start()][-12:]))
+        cuts = sorted({*ends, *_chosen_breaks(piece)})
     position = start
     for cut_start, cut_end in [*cuts, (end - start, end - start)]:
         low, high = _trimmed(text, position, start + cut_start)
@@ -160,13 +189,17 @@ def _spans(text: str, start: int, end: int, block: str) -> Iterable[tuple[int, i
         position = max(position, start + cut_end)
 
 
-def _is_list_of_lines(text: str) -> bool:
-    """Whether lines were broken by the writer and not by the width of a page: short ones without an end mark."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(lines) < 2:
-        return False
-    short = sum(len(line) <= _SHORT_LINE and line[-1] not in ".,;?!" for line in lines[:-1])
-    return short >= 0.7 * (len(lines) - 1)
+def _chosen_breaks(text: str) -> Iterator[tuple[int, int]]:
+    """Line ends that the writer chose: the next line's first word would have fitted, and it begins anew."""
+    lines = list(re.finditer(r"[^\n]+", text))
+    width = max((len(line.group().rstrip()) for line in lines), default=0)
+    for line, following in pairwise(lines):
+        this, after = line.group().rstrip(), following.group().lstrip()
+        word = after.split(maxsplit=1)[0] if after else ""
+        begins_anew = word[:1].isupper() or word[:1].isdigit() or word[:1] in _BULLETS
+        had_room = len(this) + len(word) + _ROOM <= width
+        if _FIELD.match(after) or (word and begins_anew and had_room and not _GOES_ON.search(this)):
+            yield line.end(), following.start()
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

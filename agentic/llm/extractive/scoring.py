@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ Embed = Callable[[Sequence[str]], "np.ndarray[Any, Any]"]
 
 # How far a word counts that stands not in the sentence itself but near it, in its mail, or in its thread.
 _NEXT, _NEAR, _ANSWERED, _SUBJECT, _MAIL, _THREAD = 0.8, 0.6, 0.6, 0.6, 0.4, 0.25
-_EMBEDDED_AT_MOST = 40
+_EMBEDDED_AT_MOST = 30
+_EMBEDDED_CHARACTERS = 300
 _NEAR_FORM = 0.75
 
 
@@ -32,7 +32,6 @@ class Features:
     missing: float = 0.0
     context: float = 0.0
     alike: float = 0.0
-    alike_window: float = 0.0
     speaker: float = 0.0
     kind: float = 0.0
     asking: float = 0.0
@@ -154,7 +153,20 @@ class Scorer:
         kind = self.ask.expectation.kind
         if not is_eligible(sentence, kind) or sentence in self.corpus.footers:
             return False
+        if kind == "count" and self.ask.head and not self._counts(sentence):
+            return False
         return kind not in STRICT or holds(kind, sentence.text, self.question.text)
+
+    def _counts(self, sentence: Sentence) -> bool:
+        """Whether a number stands just before (or behind) the word for what is counted."""
+        head = self.ask.head[-1]
+        places = [
+            at for at, word in enumerate(sentence.words) if self.match(head, frozenset((word.stem,))) >= _NEAR_FORM
+        ]
+        near = {at + step for at in places for step in (-3, -2, -1, 1, 2)}
+        return any(
+            holds("count", sentence.words[at].raw, self.question.text) for at in near if 0 <= at < len(sentence.words)
+        )
 
     def _head(self, reading: Reading, index: int) -> float:
         """How near the thing stands that was asked for by "which" or "what": 1 in the sentence, 0 nowhere."""
@@ -168,7 +180,7 @@ class Scorer:
                 0.7 * self.match(term, near),
                 0.6 * self.match(term, sentence.answers_to),
                 0.5 * self.match(term, reading.subject),
-                0.3 * self.match(term, reading.visible),
+                0.2 * self.match(term, reading.visible),
             )
             for term in self.ask.head
             if term.stem in self._forms
@@ -212,7 +224,7 @@ class Scorer:
         total = total or 1.0
         weights = sum(self._weights[term] for term in self.context) or 1.0
         context = sum(self._weights[term] * min(1.0, background[term] * 2) for term in self.context) / weights
-        context = context if self.context else 1.0
+        context = context if self.context else 0.5
         if not self.terms:
             inside = around = total
         return (
@@ -255,17 +267,15 @@ class Scorer:
             return 1.0
         return -1.0 if kind in STRICT else -0.3
 
-    def _alike(self, places: list[tuple[Reading, int]], embed: Embed | None) -> list[tuple[float, float]]:
+    def _alike(self, places: list[tuple[Reading, int]], embed: Embed | None) -> list[float]:
         if embed is None or not places:
-            return [(0.0, 0.0)] * len(places)
-        windows = [_window(reading, index) for reading, index in places]
-        texts = [reading.sentences[index].text[:300] for reading, index in places]
-        vectors = np.asarray(embed([self.ask.text, *texts, *windows]), dtype=np.float64)
+            return [0.0] * len(places)
+        texts = [reading.sentences[index].text[:_EMBEDDED_CHARACTERS] for reading, index in places]
+        vectors = np.asarray(embed([self.ask.text, *texts]), dtype=np.float64)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        near = vectors[1:] @ vectors[0]
-        return [(float(near[at]), float(near[at + len(places)])) for at in range(len(places))]
+        return [float(one) for one in vectors[1:] @ vectors[0]]
 
-    def _features(self, reading: Reading, index: int, found: tuple[float, ...], near: tuple[float, float]) -> Features:
+    def _features(self, reading: Reading, index: int, found: tuple[float, ...], near: float) -> Features:
         sentence = reading.sentences[index]
         count = len(sentence.words)
         fresh = {
@@ -276,8 +286,7 @@ class Scorer:
             around=found[1],
             missing=found[2],
             context=found[3],
-            alike=near[0],
-            alike_window=near[1],
+            alike=near,
             speaker=self._speaker(reading, sentence),
             kind=self._kind(reading, index),
             asking=float(sentence.text.rstrip("\"' )").endswith("?")),
@@ -297,11 +306,3 @@ def _forms(wanted: str, vocabulary: set[str]) -> dict[str, float]:
         if match:
             forms[stem] = match
     return forms
-
-
-def _window(reading: Reading, index: int) -> str:
-    around = [reading.sentences[at] for at in range(max(0, index - 1), min(len(reading.sentences), index + 2))]
-    part = reading.sentences[index].part
-    kept = [sentence for sentence in around if sentence.part == part]
-    close = [kept[0], *(later for earlier, later in pairwise(kept) if later.start - earlier.end < 200)]
-    return " ".join(sentence.text for sentence in close)[:600]

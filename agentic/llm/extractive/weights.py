@@ -2,19 +2,34 @@
 
 from agentic.llm.extractive.scoring import Features
 
-BIAS = -6.07
+BIAS = -4.85
 WEIGHTS = Features(
-    inside=2.3, around=3.3, missing=0.0, context=0.0, alike=6.2, alike_window=4.3, speaker=1.5, kind=0.3, asking=-1.0,
-    fresh=0.0, length=-0.9, signature=0.0, proper_missing=0.0, head=0.0, worst=0.0,
-)  # fmt: skip
+    inside=-0.87,
+    around=3.35,
+    missing=-0.55,
+    context=3.33,
+    alike=5.44,
+    speaker=0.67,
+    asking=-2.77,
+    length=0.5,
+    proper_missing=-1.09,
+    worst=-0.14,
+)
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = 2.3
+ANSWERS = 1.2
+# The same for a second ask, in a thread that answers the first one.
+ANSWERS_BESIDE = 0.6
 # Further sentences may follow a first one down to this, and this far below it.
-FOLLOWS = 1.0
+FOLLOWS = 0.2
 BELOW_FIRST = 1.5
+# A later mail of the same thread may say a date or an amount anew, if it is not much further from the question.
+CORRECTS_BELOW = 2.5
+AS_MUCH_AROUND = 0.15
+# The least for a later sentence that speaks of a change.
+CHANGES_AT_LEAST = -1.5
 # Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer.
 MISSING_AT_MOST = 0.34
-HEAD_AT_LEAST = 0.25
+HEAD_AT_LEAST = 0.3
 # A contact line that the person signs with themselves.
 CONTACT_SCORE = 9.0
 

@@ -11,9 +11,10 @@ from pathlib import Path
 # Numbers keep their points and colons ("2.6.37", "08:30"); words keep an inner apostrophe.
 _WORD = re.compile(r"\d+(?:[.,:]\d+)+[^\W_]*|[^\W_]+(?:['’][^\W\d_]+)?")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_SUFFIXES = tuple(
-    "ations ation ements ement ungen ingly edly ings ing ung ern ers ens ed em er en es ly e s n".split()  # noqa: SIM905
-)
+_SUFFIXES = (
+    "ations", "ation", "ements", "ement", "ungen", "ingly", "edly", "ings", "ing", "ung", "ern", "ers", "ens",
+    "ed", "em", "er", "en", "es", "ly", "e", "s", "n",
+)  # fmt: skip
 _SHORTEST_STEM = 4
 
 

@@ -1,0 +1,110 @@
+"""The mail that questions are about, taken into a tenant of evaluations once for each content."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentic.evaluation.report import BadInput
+from mailsearch.ingest import embedding, pipeline
+from mailsearch.ingest.sources import NotASource, RawMail, Source, open_source
+from mailsearch.ingest.store import TEXT_VERSION
+from mailsearch.models import Grant, Mailbox, Tenant
+from mailsearch.scope import Scope, resolve
+
+Progress = Callable[[str, int, int], None]
+# Mail in a folder of this name is taken in as quarantined: nothing may ever answer from it.
+_QUARANTINE = "quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """All mail of one evaluation in one tenant, a mailbox for each corpus."""
+
+    tenant: Tenant
+    mailboxes: dict[str, Mailbox]
+
+    def scope(self, corpus: str) -> Scope:
+        """The whole mail of *corpus* and nothing else; quarantined mail is in no scope."""
+        return self._scope([self.mailboxes[corpus]])
+
+    def scope_without(self, corpus: str) -> Scope:
+        """The mail of all other corpora."""
+        return self._scope([mailbox for name, mailbox in self.mailboxes.items() if name != corpus])
+
+    def _scope(self, mailboxes: list[Mailbox]) -> Scope:
+        grant = Grant.objects.create(tenant=self.tenant, include_junk=False)
+        grant.mailboxes.set(mailboxes)
+        try:
+            return resolve(grant)
+        finally:
+            grant.delete()
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """The mail of a source that is to be quarantined, or all the other."""
+
+    source: Source
+    quarantined: bool
+
+    @property
+    def kind(self) -> str:
+        return self.source.kind
+
+    @property
+    def size(self) -> int:
+        return self.source.size
+
+    def messages(self) -> Iterator[RawMail]:
+        for mail in self.source.messages():
+            folders = {step.lower() for step in mail.folder.split("/")}
+            if (_QUARANTINE in folders) == self.quarantined:
+                yield mail
+
+
+def load(folder: Path, names: list[str], progress: Progress) -> Corpora:
+    """Take the corpora *names* below *folder* in. What was taken in before is found again. Raises BadInput."""
+    paths = {name: _path(folder, name) for name in names}
+    # Mail and how it is read decide which tenant it is in, so a change of either is never mixed with what was before.
+    digest = hashlib.sha256(f"{TEXT_VERSION}".encode())
+    for name in sorted(paths):
+        _add(digest, name, paths[name])
+    slug = f"evaluation-{digest.hexdigest()[:16]}"
+    tenant, _ = Tenant.objects.get_or_create(slug=slug, defaults={"name": "Evaluation", "evaluation": True})
+    mailboxes = {}
+    for number, name in enumerate(sorted(paths)):
+        mailbox, _ = Mailbox.objects.get_or_create(tenant=tenant, slug=f"corpus-{number}")
+        _take_in(paths[name], mailbox, progress)
+        mailboxes[name] = mailbox
+    embedding.embed_pending(tenant, progress=lambda stage: progress("vectors", stage.done, stage.done + stage.waiting))
+    return Corpora(tenant, mailboxes)
+
+
+def _take_in(path: Path, mailbox: Mailbox, progress: Progress) -> None:
+    try:
+        source = open_source(path)
+    except NotASource as error:
+        raise BadInput(str(error)) from error
+    for quarantined in (False, True):
+        pipeline.ingest(
+            _Half(source, quarantined),
+            mailbox=mailbox,
+            quarantine=quarantined,
+            progress=lambda so_far: progress("mail", so_far.bytes_read, so_far.bytes_total),
+        )
+
+
+def _path(folder: Path, name: str) -> Path:
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.exists():
+        raise BadInput(f"there is no mail at {folder / name}")
+    return path
+
+
+def _add(digest: "hashlib._Hash", name: str, path: Path) -> None:
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    for file in files:
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()
+        digest.update(f"{name}\0{file.relative_to(path)}\0{content}\n".encode("utf-8", "surrogatepass"))
