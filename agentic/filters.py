@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Collection, Mapping
 from datetime import datetime, tzinfo
+from typing import Any
 
 from mailsearch.hits import Filters
 from mailsearch.search.dates import interval
@@ -122,7 +123,7 @@ def without(query: str, refused: Collection[str]) -> str:
 
 def effective(filters: Filters, refused: Collection[str]) -> Filters:
     """*filters* without the values that were refused, which had no effect but that nothing was found."""
-    kept = {
+    kept: dict[str, Any] = {
         name: tuple(value for value in getattr(filters, name) if f"{operator}:{value}" not in refused)
         for operator, name in _REFUSED.items()
     }

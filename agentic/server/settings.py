@@ -151,7 +151,24 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "agentic.web.openapi.Schema",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "mailsearch",
+    "DESCRIPTION": (
+        "Answers from mail, every sentence cited and the citation verified by code. The check is named for what it"
+        " does: quote-verified, not true. A paraphrase can still be wrong although it cites a relevant message: treat"
+        " an answer as a cited summary, and read the evidence for decisions that matter. Text of mail is a stranger's"
+        " and marked `untrusted`."
+    ),
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SERVE_AUTHENTICATION": [],
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "POSTPROCESSING_HOOKS": ["agentic.web.openapi.add_problems"],
 }
 
 # A request's body; mail that is put in has a limit of its own.

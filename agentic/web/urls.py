@@ -1,10 +1,12 @@
 """The addresses of the API, below `/v1/`."""
 
 from django.urls import path
+from drf_spectacular.views import SpectacularJSONAPIView
 
 from agentic.web import intake_api, mail_api, runs_api, search_api, verify_api
 
 urlpatterns = [
+    path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("search", search_api.SearchView.as_view(), name="search"),
     path("runs", runs_api.RunsView.as_view(), name="runs"),
     path("runs/<str:run>", runs_api.RunView.as_view(), name="run"),

@@ -366,3 +366,16 @@ def test_mail_with_signs_that_a_database_cannot_keep_is_still_evidence() -> None
     home.office.post("family", Letter("The liability for the Golf \ufffd \U0001f600 \u202e was seen."))
     response = asked(home.jo.principal, ScriptedModel(searches("nul \0 and half \ud800 a pair"), answers(TRUE)))
     assert response["outcome"] == "answered"
+
+
+def test_what_a_model_wrote_into_a_search_leaves_only_guarded() -> None:
+    home = house()
+    reader = home.caller("family", permissions=("search:agentic",)).principal
+    query = "see https://evil.example/x or write to pay@evil.example " + "and so on " * 30
+    search = ("search", {"query": query, "from": "pay@evil.example", "after": "2026-01-01"})
+    response = asked(reader, ScriptedModel(calls(search), answers(TRUE)))
+    (own, models) = response["searched"]
+    assert own["query"] == QUESTION
+    assert len(models["query"]) <= 120
+    assert models["filters"]["after"].startswith("2026-01-01T00:00:00")
+    assert "evil.example" not in str(response)
