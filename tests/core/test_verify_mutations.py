@@ -81,6 +81,12 @@ def _one_word_dropped(quote: str) -> str:
     return " ".join(words)
 
 
+def _cut_into_a_word(quote: str) -> str:
+    """From the third letter of the longest word on."""
+    longest = max(re.findall(r"[^\W\d_]+", quote), key=len)
+    return quote[quote.index(longest) + 2 :]
+
+
 def _turned(quote: str) -> str:
     words = quote.split()
     half = len(words) // 2
@@ -94,8 +100,8 @@ FORGED_QUOTES: dict[str, Callable[[str], str]] = {
     "a word added": lambda quote: quote + " gladly",
     "turned around": _turned,
     "a homoglyph": lambda quote: quote.replace("e", "\u0435", 1),
-    "a letter dropped": lambda quote: quote[:-1],
-    "begun inside a word": lambda quote: quote[re.search(r"[a-z]{6}", quote).start() + 2 :],  # type: ignore[union-attr]
+    "a letter dropped": lambda quote: re.sub(r"(\w{4,})\w", r"\1", quote, count=1),
+    "begun inside a word": _cut_into_a_word,
     "a word in brackets": lambda quote: " ".join([*quote.split()[:2], "[not]", *quote.split()[2:]]),
     "two fragments reversed": lambda quote: " \u2026 ".join(
         reversed([" ".join(quote.split()[:3]), " ".join(quote.split()[3:])])
