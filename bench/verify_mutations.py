@@ -45,12 +45,11 @@ def read(file: Path) -> MessageText | None:
 def sentences(message: MessageText, cache: SourceCache) -> Iterator[str]:
     """The plain sentences that the writer himself wrote."""
     index = cache.of(message).parts[1]
-    for piece in index.pieces:
-        if not piece.borrowed and piece.kind != "code":
-            for start, end in index.sentences(piece):
-                text = " ".join(index.part.text[start:end].split())
-                if PLAIN.match(text) and len(text.split()) > 5:
-                    yield text.rstrip(".!?")
+    own = [piece for piece in index.pieces if not piece.borrowed and piece.kind != "code"]
+    for start, end in (span for piece in own for span in index.sentences(piece)):
+        text = " ".join(index.part.text[start:end].split())
+        if PLAIN.match(text) and len(text.split()) > 5:
+            yield text.rstrip(".!?")
 
 
 def main() -> None:
