@@ -40,18 +40,15 @@ def take(mailbox: Mailbox, *messages: bytes) -> pipeline.Summary:
 def tables_with(conninfo: str, word: bytes) -> list[str]:
     """Tables of ours whose rows, as a dump would write them, hold *word*."""
     with psycopg.connect(conninfo) as conn:
-        names = [
-            name
-            for (name,) in conn.execute(
-                "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'mailsearch%'"
-            )
-        ]
-        found = []
-        for name in names:
-            with conn.cursor().copy(f"COPY {name} TO STDOUT") as copy:
-                if word in b"".join(map(bytes, copy)):
-                    found.append(name)
-    return found
+        rows = conn.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'mailsearch%'"
+        ).fetchall()
+        return [name for (name,) in rows if word in dumped(conn, name)]
+
+
+def dumped(conn: "psycopg.Connection[tuple[object, ...]]", table: str) -> bytes:
+    with conn.cursor().copy(f"COPY {table} TO STDOUT") as copy:
+        return b"".join(map(bytes, copy))
 
 
 def test_an_erased_message_is_nowhere_in_the_store_and_stays_away(owner_conninfo: str) -> None:

@@ -35,7 +35,7 @@ class Store:
         stored = [(thread, one) for thread, one in self.messages if thread in loose]
         mentioned |= {name for _, one in stored for name in (one.own, *one.chain)}
         known = {name: self.known[name] for name in mentioned if name in self.known}
-        moves = {}
+        moves: dict[int, int] = {}
         for found in group(batch, known, stored=stored):
             thread = found.thread
             if thread is None:

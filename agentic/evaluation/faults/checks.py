@@ -231,16 +231,21 @@ def _attachment(found: Attachment, wanted: Expected) -> Iterator[str]:
 def threads(account: Account, expected: Sequence[Sequence[str]]) -> Iterator[str]:
     """Each list of messages is one thread, and no two lists share one."""
     seen: dict[int, Sequence[str]] = {}
+    for names in expected:
+        numbers = _thread_numbers(account, names)
+        if len(numbers) != 1 or None in numbers:
+            yield f"not in one thread: {list(names)}"
+        for number in (one for one in numbers if one):
+            if number in seen:
+                yield f"in one thread: {[*seen[number], *names]}"
+            seen[number] = names
+
+
+def _thread_numbers(account: Account, names: Sequence[str]) -> set[int | None]:
+    """The threads of the messages *names*; None for one that is not stored."""
     with account.seeing():
-        for names in expected:
-            found = {name: account.message(name) for name in names}
-            numbers = {one.thread_id for one in found.values() if one}
-            if len(numbers) != 1 or None in found.values():
-                yield f"not in one thread: {list(names)}"
-            for number in numbers:
-                if number in seen:
-                    yield f"in one thread: {[*seen[number], *names]}"
-                seen[number] = names
+        found = [account.message(name) for name in names]
+        return {one.thread_id if one else None for one in found}
 
 
 def searches(account: Account, expected: Sequence[Expected]) -> Missed:

@@ -54,10 +54,9 @@ class Maildir:
 
     def _files(self) -> Iterator[tuple[Path, str, os.stat_result]]:
         for folder, name in _folders(self.path, self.folder):
-            for part in ("cur", "new"):
-                for file, status in entries(folder / part):
-                    if stat.S_ISREG(status.st_mode) and not file.name.startswith("."):
-                        yield file, name, status
+            for file, status in (*entries(folder / "cur"), *entries(folder / "new")):
+                if stat.S_ISREG(status.st_mode) and not file.name.startswith("."):
+                    yield file, name, status
 
 
 def _folders(path: Path, name: str) -> Iterator[tuple[Path, str]]:
