@@ -31,12 +31,16 @@ async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json |
         started = await runs.start(principal, ask, await answering.models_for(principal.tenant))
         if isinstance(started, runs.Started):
             task = runs.launch(started)
-            with console.status("asking"):
-                async for frame in stream.follow(principal, started.public_id):
-                    _tell(console, frame)
+            await _follow(principal, started.public_id, console)
             await task
         record = await in_worker(records.load, principal, started.public_id)
     return responses.build(record) if record else None
+
+
+async def _follow(principal: Principal, run: str, console: Console) -> None:
+    with console.status("asking"):
+        async for frame in stream.follow(principal, run):
+            _tell(console, frame)
 
 
 def _tell(console: Console, frame: str) -> None:
