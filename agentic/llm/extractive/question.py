@@ -39,6 +39,7 @@ _EXACT = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])(?=[\w./:-]*\d)(?=[\w./:-]*[A-Za-z])[\w./:-]{3,}(?<![.:/-])|\b\d{5,}\b"
 )
 _NAME_SHORTEST = 2
+_ENDS_AT_MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,18 @@ def read_question(text: str) -> Question:
         context = tuple(term for term in dict.fromkeys(rest) if term not in terms)
         asks.append(Ask(piece, terms, context, expectation, _head_of(piece, terms)))
     return Question(text, language_of(text), tuple(asks), tuple(words_of(text)), tuple(_EXACT.findall(text)))
+
+
+def _naming(expectation: Expectation) -> set[str]:
+    """Stems of the words that only say which kind is asked for: the first two and the last two of what named it.
+
+    "How much did the new boxes cost" is named by "how much" and "cost"; what stands between is what it is about.
+    """
+    if expectation.kind in ("", "person"):
+        return set()
+    words = words_of(expectation.named_by)
+    ends = words if len(words) <= _ENDS_AT_MOST else [*words[:2], words[-1]]
+    return {word.stem for word in ends}
 
 
 def _head_of(piece: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:

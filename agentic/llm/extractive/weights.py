@@ -16,11 +16,11 @@ WEIGHTS = Features(
     worst=-0.14,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = 1.2
+ANSWERS = 0.8
 # The same for a second ask, in a thread that answers the first one.
-ANSWERS_BESIDE = 0.6
+ANSWERS_BESIDE = 0.4
 # Further sentences may follow a first one down to this, and this far below it.
-FOLLOWS = 0.2
+FOLLOWS = 0.0
 BELOW_FIRST = 1.5
 # A later mail of the same thread may say a date or an amount anew, if it is not much further from the question.
 CORRECTS_BELOW = 2.5
@@ -28,7 +28,7 @@ AS_MUCH_AROUND = 0.15
 # The least for a later sentence that speaks of a change.
 CHANGES_AT_LEAST = -1.5
 # Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer.
-MISSING_AT_MOST = 0.34
+MISSING_AT_MOST = 0.42
 HEAD_AT_LEAST = 0.3
 # A contact line that the person signs with themselves.
 CONTACT_SCORE = 9.0

@@ -16,6 +16,7 @@ _SUFFIXES = (
     "ed", "em", "er", "en", "es", "ly", "e", "s", "n",
 )  # fmt: skip
 _SHORTEST_STEM = 4
+_SHORTEST_KIN, _LONG_WORD, _COMPOUND_ADDS = 5, 7, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ def similarity(wanted: str, other: str) -> float:
     if other in _alike().get(wanted, ()):
         return 0.7
     shorter, longer = sorted((wanted, other), key=len)
-    if len(shorter) >= 5 and not shorter.isdigit() and shorter in longer:
+    # A compound adds three letters and more; with less, only long words are more likely kin than strangers.
+    kin = len(longer) - len(shorter) >= _COMPOUND_ADDS or len(shorter) >= _LONG_WORD
+    if len(shorter) >= _SHORTEST_KIN and kin and not shorter.isdigit() and shorter in longer:
         return 0.8 if longer.startswith(shorter) else 0.6
     return 0.0
 
