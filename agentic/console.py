@@ -63,6 +63,15 @@ def _tell(console: Console, frame: str) -> None:
     console.print(f"[dim]{data['at_ms']:>6} ms[/] {data['phase']:<7} {escape(told)}")
 
 
+def _show_citation(console: Console, citation: Json) -> None:
+    if citation.get("withheld"):
+        return
+    if citation["quote"]:
+        console.print(f"  [dim]“{escape(citation['quote'])}”[/]")
+    sender, when = citation["from"], citation["sent_at"] or citation["received_at"]
+    console.print(f"  [dim]{escape(sender['address'])}, {when}, {citation['message_id']}[/]")
+
+
 def show(console: Console, response: Json) -> None:
     """A response for people: the answer with where it stands, or why there is none, and what was removed."""
     answer = response["answer"]
@@ -70,10 +79,7 @@ def show(console: Console, response: Json) -> None:
         for sentence in answer["sentences"]:
             console.print(escape(str(sentence["text"])))
             for citation in sentence["citations"]:
-                if citation.get("quote"):
-                    console.print(f"  [dim]“{escape(citation['quote'])}”[/]")
-                sender, when = citation["from"], citation["sent_at"] or citation["received_at"]
-                console.print(f"  [dim]{escape(sender['address'])}, {when}, {citation['message_id']}[/]")
+                _show_citation(console, citation)
     else:
         console.print(f"No answer: {response['outcome']} ({response['reason']}).")
         for search in response["searched"]:
