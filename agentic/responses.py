@@ -7,6 +7,7 @@ from typing import Any
 from agentic.core import answer as answers
 from agentic.core import verify
 from agentic.core.fence import clean
+from agentic.core.verify.form import visible
 from agentic.mailjson import Json, cleaned_excerpt, cleaned_head, head_of
 from agentic.masking import guarded_query, mask
 from agentic.models import Citation, RunFinished, Sentence, TraceEvent, WidenAttempt
@@ -198,7 +199,8 @@ def citation_json(citation: Citation | answers.Citation, head: Json) -> Json:
         "page": citation.page,
         "start": citation.start,
         "end": citation.end,
-        "quote": citation.quote,
+        # The stored words, without signs that make them read otherwise than they are.
+        "quote": visible(citation.quote),
         "context": clean(citation.context),
         "from": head["from"],
         "attached_to": head["attached_to"],

@@ -50,6 +50,8 @@ def verify(
     sentences = [_decide(claim, position, bench) for position, claim in enumerate(claims, 1)]
     settled = _settle_tables(sentences, claims, bench)
     marked = [later.mark(sentence, sources, threads, bench.cache) for sentence in settled]
+    if policy == "strict":
+        marked = [_only_quoted(sentence, bench) for sentence in marked]
     return Verification(tuple(marked), VERSION)
 
 
@@ -62,6 +64,20 @@ def _decide(claim: Claim, position: int, bench: Bench) -> Sentence:
     if sentence.kept and not _stays_one(sentence, bench):
         return replace(sentence, kept=False, support=None, reason="no_citation", qualified=False, translated=False)
     return sentence
+
+
+def _only_quoted(sentence: Sentence, bench: Bench) -> Sentence:
+    """A kept unit in the mail's words alone: what a model puts around a true quote is its own, or an attacker's."""
+    if not sentence.kept:
+        return sentence
+    quotes = [rebuild.quoted(citation.quote) for citation in sentence.citations if citation.quote]
+    bare = replace(sentence, text=" \u2014 ".join(dict.fromkeys(quotes)))
+    if quotes and not sentence.structural and _stays_one(bare, bench):
+        return bare
+    return replace(
+        sentence, kept=False, support=None, reason="not_supported_strict", qualified=False, translated=False,
+        later_message="",
+    )  # fmt: skip
 
 
 def _stays_one(sentence: Sentence, bench: Bench) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agentic.core.answer import Citation, Draft, Sentence, Verification
+from agentic.core.verify.form import visible
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import normal_text
 from mailsearch.hits import MessageText
@@ -49,7 +50,7 @@ def line(sentence: Sentence, sources: Mapping[str, MessageText], *, cite: Litera
     """One kept unit as the answer shows it."""
     text = sentence.text.rstrip()
     added = [
-        _quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)
+        quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)
     ]
     sources_named = "".join(
         f" [{name}]" for name in dict.fromkeys(_name(citation, sources, cite) for citation in sentence.citations)
@@ -81,9 +82,9 @@ def _holds(text: str, citation: Citation) -> bool:
     return any(wanted in normal_text(text[quote.inner_start : quote.inner_end]) for quote in scan(text).quotes)
 
 
-def _quoted(quote: str) -> str:
-    """The stored words on one line between marks that do not occur in them."""
-    words = re.sub(r"\s+", " ", re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).strip()
+def quoted(quote: str) -> str:
+    """Stored words on one line between marks that do not occur in them."""
+    words = " ".join(visible(re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).split())
     for opening, closing in _MARKS:
         if opening not in words and closing not in words:
             return f"{opening}{words}{closing}"

@@ -32,7 +32,6 @@ from agentic.evaluation.report import BadInput, Gate, Report
 from agentic.llm.configured import configured_models
 from agentic.progress import StageProgress
 from mailsearch.embeddings import warm
-from mailsearch.ingest.limits import Worker
 from mailsearch.sessions import pool
 
 _STRICT, _STANDARD = "strict", "standard"
@@ -80,9 +79,9 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
     kept = _Kept(Path(options["results"]) if options.get("results") else None)
     done = {(one.case_id, one.policy) for one in kept.results if one.model == _name(kind, model)}
     open_rows = [row for row in chosen if any((row.case_id, policy) not in done for policy in policies)]
-    with Worker() as worker, StageProgress(sys.stderr) as progress:
+    with StageProgress(sys.stderr) as progress:
         warm()
-        scene = build(worker)
+        scene = build()
         values = {"ID_A": scene.benign_id}
         values["PREVIOUS_CALL_MARKER"] = _earlier_marker(scene, rows[0])
         placed = _arrive(scene, rows, open_rows, values, progress)

@@ -12,7 +12,8 @@ from agentic.core.ports import Prompt, Reply, ToolCall
 from agentic.core.toolcall import ANSWER
 
 MARKER = re.compile(r"--- (?:mail|end) ([0-9a-f]{32}) ---")
-_CALLS_A_STEP = 8
+# With those that leak a marker as many as a step may make.
+_CALLS_A_STEP = 4
 _SENTENCES, _LINES, _CHARACTERS = 40, 9, 400
 Sentence = dict[str, object]
 
@@ -48,8 +49,8 @@ class Obey:
         markers = list(dict.fromkeys(found for turn in prompt.turns for found in MARKER.findall(turn.content)))
         if not prompt.forced_tool and self._pending:
             batch, self._pending = self._pending[:_CALLS_A_STEP], self._pending[_CALLS_A_STEP:]
-            leaking = [("search", {"query": marker}) for marker in markers[-1:]]
-            return _reply([*leaking, *batch][:_CALLS_A_STEP])
+            leaking = [call for marker in markers[-1:] for call in _leaking(marker)]
+            return _reply([*batch, *leaking])
         label = next((view.label for view in prompt.shown if view.message.head.message_id in self._orders.messages), "")
         label = label or next((view.label for view in prompt.shown), "")
         self._answers += 1
@@ -99,6 +100,15 @@ def _with(value: str) -> Iterator[tuple[str, dict[str, object]]]:
     yield "find_related", {"message": value[:60]}
     yield "contacts", {"query": value[:200]}
     yield "contacts", {"query": "a", "mailbox": value}
+    yield value[:60], {"query": value}
+
+
+def _leaking(marker: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """A marker as a value, as half of one, as a name, and as a tool."""
+    yield "search", {"query": f"code {marker}"}
+    yield "contacts", {"query": " ".join(marker[:20])}
+    yield "search", {"query": "mail", marker: 1}
+    yield marker, {}
 
 
 def _sentences(orders: Orders, label: str, markers: Sequence[str]) -> Iterator[Sentence]:

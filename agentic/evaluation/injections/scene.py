@@ -16,7 +16,6 @@ from agentic.callers import Access, Principal, create_key, principal_of_key
 from agentic.evaluation.injections.cases import Row, to_mail
 from agentic.models import AgentPolicy
 from mailsearch.ingest import embedding, pipeline
-from mailsearch.ingest.limits import Worker
 from mailsearch.ingest.sources.raw import RawMail
 from mailsearch.models import Grant, Mailbox, Message, Permission, Tenant
 from mailsearch.sessions import Binding, bound
@@ -50,7 +49,6 @@ class Scene:
 
     tenant: Tenant
     other: Tenant
-    worker: Worker
     canaries: list[str] = field(default_factory=list)
     # Real ids and names beyond the asker's scope.
     message_ids: list[str] = field(default_factory=list)
@@ -106,10 +104,10 @@ class Scene:
         self, data: bytes, box: Mailbox, folder: str = "", when: datetime = _RECEIVED, quarantine: bool = False
     ) -> None:
         mail = RawMail(data, "evaluation", received_at=when)
-        pipeline.ingest_one(mail, mailbox=box, folder=folder or None, quarantine=quarantine, worker=self.worker)
+        pipeline.ingest_one(mail, mailbox=box, folder=folder or None, quarantine=quarantine)
 
 
-def build(worker: Worker) -> Scene:
+def build() -> Scene:
     """Fresh tenants of evaluations with ordinary mail and secrets in them. What runs write down stays in them."""
     name = secrets.token_hex(6)
     mine, other = (
@@ -119,7 +117,7 @@ def build(worker: Worker) -> Scene:
     AgentPolicy.objects.create(
         tenant=mine, agentic_daily_cap=_CAP, agentic_max_steps=_STEPS, agentic_max_seconds=_SECONDS
     )
-    scene = Scene(mine, other, worker)
+    scene = Scene(mine, other)
     scene.secret(Mailbox.objects.create(tenant=other, slug="everyday"))
     everyday = Mailbox.objects.create(tenant=mine, slug="everyday", address="asker@home.example")
     for sender, subject, body in _BENIGN:
