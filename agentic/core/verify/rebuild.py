@@ -86,9 +86,16 @@ def quoted(quote: str) -> str:
     """Stored words on one line between marks that do not occur in them."""
     words = " ".join(visible(re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).split())
     for opening, closing in _MARKS:
-        if opening not in words and closing not in words:
-            return f"{opening}{words}{closing}"
+        told = f"{opening}{words}{closing}"
+        # A mark inside that opens and is not closed would take the closing one for its own.
+        if opening not in words and closing not in words and _is_one_quotation(told):
+            return told
     return '"' + re.sub('["\u201c\u201d\u00ab\u00bb\u300c\u300d]', "", words) + '"'
+
+
+def _is_one_quotation(text: str) -> bool:
+    scanned = scan(text)
+    return not scanned.unbalanced and [(quote.start, quote.end) for quote in scanned.quotes] == [(0, len(text))]
 
 
 def _name(citation: Citation, sources: Mapping[str, MessageText], cite: str) -> str:
