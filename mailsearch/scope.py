@@ -29,6 +29,8 @@ class Scope:
     folders: frozenset[tuple[int, int]]
     received_from: datetime | None = None
     received_until: datetime | None = None
+    # Mail that its source has deleted, too: only for checking what was cited while it was there.
+    with_deleted: bool = False
 
     @property
     def mailboxes(self) -> frozenset[int]:
@@ -46,6 +48,7 @@ class Scope:
     def version(self) -> str:
         """Equal for equal scopes; a key for what may be remembered under it."""
         text = repr((self.tenant, sorted(self.folders), self.received_from, self.received_until))
+        text += " with deleted" if self.with_deleted else ""
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def __and__(self, other: "Scope") -> "Scope":
@@ -56,6 +59,7 @@ class Scope:
             folders,
             _latest(self.received_from, other.received_from),
             _earliest(self.received_until, other.received_until),
+            self.with_deleted and other.with_deleted,
         )
 
     def within_folders(self, folder_ids: frozenset[int]) -> "Scope":
@@ -73,13 +77,12 @@ class Scope:
         """The part of the scope that row-level security does not bind, over a row of the message table.
 
         Returns SQL to stand in WHERE and its named parameters (all begin with `scope_`). Mail that was deleted at
-        its source is in no scope.
+        its source is in no scope but that of whoever checks old citations.
         """
         table = sql.Identifier(alias)
-        parts = [
-            sql.SQL("{}.folder_id = ANY(%(scope_folders)s)").format(table),
-            sql.SQL("{}.deleted_at_source IS NULL").format(table),
-        ]
+        parts = [sql.SQL("{}.folder_id = ANY(%(scope_folders)s)").format(table)]
+        if not self.with_deleted:
+            parts.append(sql.SQL("{}.deleted_at_source IS NULL").format(table))
         values: dict[str, object] = {"scope_folders": self.folder_ids}
         if self.received_from is not None:
             parts.append(sql.SQL("{}.received_at >= %(scope_from)s").format(table))
@@ -116,6 +119,15 @@ def resolve(grant: Grant) -> Scope:
         or (grant.recursive and _below(mailbox, path, parents))
     )
     return Scope(grant.tenant_id, chosen, grant.received_from, grant.received_until)
+
+
+def kept_mail(tenant: int) -> Scope:
+    """All that *tenant* still keeps and that is not quarantined: for the operator who looks old citations up again.
+
+    No request is ever given this scope.
+    """
+    folders = Folder.objects.filter(tenant=tenant).values_list("id", "mailbox_id")
+    return Scope(tenant, frozenset(folders), with_deleted=True)
 
 
 def _granted_mailboxes(grant: Grant) -> frozenset[int]:
