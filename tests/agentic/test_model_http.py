@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -268,15 +269,22 @@ def test_only_one_call_tries_whether_an_open_circuit_may_close() -> None:
 
 
 def test_a_call_that_is_cancelled_leaves_the_model_usable() -> None:
+    arrived = threading.Event()
+
+    def hangs(handler: Any) -> None:
+        arrived.set()
+        server.hangs(handler)
+
     async def act(model: HttpModel) -> Reply:
         call = asyncio.create_task(model.reply(PROMPT, time.monotonic() + 30))
-        await asyncio.sleep(0.1)
+        # Only once the first request is there is the next one sure of the next exchange.
+        await asyncio.to_thread(arrived.wait, 30)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        return await model.reply(PROMPT, time.monotonic() + 5)
+        return await model.reply(PROMPT, time.monotonic() + 30)
 
-    with ModelServer(server.hangs, server.stream(server.message("fine"))) as there:
+    with ModelServer(hangs, server.stream(server.message("fine"))) as there:
         assert with_model(there, act).text == "fine"
 
 
