@@ -31,8 +31,9 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Writing:
-    """What a decision changes: rows of keys (hash → thread), and messages that move."""
+    """What a decision changes: rows of keys (hash → thread), keys that go, and messages that move."""
 
+    forgotten: list[bytes] = field(default_factory=list)
     keys: dict[bytes, int] = field(default_factory=dict)
     moves: dict[int, int] = field(default_factory=dict)
     merges: list[tuple[int, int]] = field(default_factory=list)
@@ -48,9 +49,10 @@ def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
         known = _known(cursor, tenant, _mentioned(links))
         stored = _loosened(cursor, tenant, dissolving(known, links))
         known |= _known(cursor, tenant, _mentioned(one.link for one in stored) - known.keys())
-        groups = group(links, known, stored=[(one.thread, one.link) for one in stored])
+        grouping = group(links, known, stored=[(one.thread, one.link) for one in stored])
+        groups = grouping.groups
         threads = _threads(cursor, tenant, groups, _by_subject(cursor, tenant, drafts, groups))
-        writing = _Writing()
+        writing = _Writing(forgotten=[_hashed(name) for name in grouping.forgotten])
         placed = [0] * len(drafts)
         for found, thread in zip(groups, threads, strict=True):
             for number in found.arriving:
@@ -206,6 +208,11 @@ def _write(cursor: CursorWrapper, tenant: int, writing: _Writing, arrived: Seque
             " UNION SELECT n.id, move.thread FROM move JOIN mailsearch_message n ON n.container_id = move.message)"
             " UPDATE mailsearch_message m SET thread_id = move.thread FROM move WHERE m.id = move.message",
             [list(writing.moves), list(writing.moves.values())],
+        )
+    if writing.forgotten:
+        cursor.execute(
+            "DELETE FROM mailsearch_threadkey WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s) AND NOT arrived",
+            [tenant, writing.forgotten],
         )
     if writing.keys:
         cursor.execute(

@@ -1,11 +1,12 @@
 """Which messages belong together: a pure decision over Message-IDs, after RFC 5256 (REFERENCES) and JWZ's algorithm.
 
-Two things connect messages. A message says which one it answers: the last of its References, else the first of its
-In-Reply-To. And the References before that say how messages hang together that have not arrived; such hearsay counts
-until the message arrives and speaks for itself. A thread is what is connected. So a mail that names two threads joins
-only the one that it answers, forged References tie nothing together that has arrived, loops do no harm, and the
-outcome is the same in whatever order mail arrives. Where several messages bear one Message-ID the first that arrived
-keeps it; another joins the thread that it answers itself, or the first one's if it answers none.
+Two things connect messages. A message says which one it answers: the last of its References, else the first of its In-
+Reply-To. And the References before that say, read from the last back, what those answer that have not arrived; such
+hearsay counts up to the first message that has arrived, which speaks for itself. A thread is what is connected. So a
+mail that names two threads joins only the one that it answers, forged References tie nothing together that has
+arrived, loops do no harm, and the outcome is the same in whatever order mail arrives. Where several messages bear one
+Message-ID the first that arrived keeps it; another joins the thread that it answers itself, or the first one's if it
+answers none.
 
 A reply that names nothing is placed by its subject, and only beside a message between the same people, within thirty
 days (`placed_by_subject`).
@@ -47,6 +48,14 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouping:
+    """What became of arriving messages. `forgotten`: ids that nobody's word ties to any message any more."""
+
+    groups: tuple["Group", ...]
+    forgotten: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Messages and ids that belong together. `thread` is the one that stays; None asks for a new one."""
 
@@ -79,7 +88,7 @@ def group(
     known: Mapping[str, Known],
     *,
     stored: Sequence[tuple[int, Link]] = (),
-) -> list[Group]:
+) -> Grouping:
     """The groups that *arriving* messages form with what is *known*.
 
     *stored* are all messages of the threads that are `dissolving`, oldest first, as (thread, link); *known* holds every
@@ -103,12 +112,16 @@ def group(
         members.setdefault(forest.root(node), _Members()).stored.append(place)
     for place, node in enumerate(arriving_nodes):
         members.setdefault(forest.root(node), _Members()).arriving.append(place)
+    forgotten: list[str] = []
     for kind, name, root in forest.nodes():
         if kind == "id" and root in members:
             members[root].ids.append(name)
+        elif kind == "id" and name in known and known[name].thread in dissolved and not known[name].arrived:
+            forgotten.append(name)
     oldest = [(thread, node) for (thread, _), node in zip(stored, stored_nodes, strict=True)]
     threads = _threads_by_root(forest, oldest, [(at.thread, _id(name)) for name, at in known.items()])
-    return [_group(found, threads.get(root, [])) for root, found in members.items()]
+    groups = tuple(_group(found, threads.get(root, [])) for root, found in members.items())
+    return Grouping(groups, tuple(forgotten))
 
 
 def _place(forest: "_Forest", one: Link, owners: set[str], here: set[str], known: Mapping[str, Known]) -> str:
@@ -123,11 +136,12 @@ def _place(forest: "_Forest", one: Link, owners: set[str], here: set[str], known
         forest.node(node)
         if one.chain:
             forest.join(node, _id(one.chain[-1]))
-    for parent, child in pairwise(one.chain):
-        forest.node(_id(parent))
-        has_arrived = child in here or (child in known and known[child].arrived)
-        if not has_arrived:
-            forest.join(_id(child), _id(parent))
+    # All that counts of a chain hangs together with its teller. So when a message arrives, whose words about it end
+    # is found in its thread; and an id that hangs together with nobody can be forgotten.
+    for child, parent in pairwise(reversed(one.chain)):
+        if child in here or (child in known and known[child].arrived):
+            break
+        forest.join(_id(child), _id(parent))
     return node
 
 

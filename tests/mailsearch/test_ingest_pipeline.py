@@ -268,6 +268,18 @@ def test_the_order_of_arrival_changes_no_thread(order: tuple[int, ...]) -> None:
     }
 
 
+def test_an_id_that_only_a_denied_claim_named_is_forgotten() -> None:
+    mails = [
+        mail("A", id_="a@x.example", references="<c@x.example> <b@x.example>"),
+        mail("B", id_="b@x.example"),
+        mail("E", id_="e@x.example", references="<c@x.example>"),
+    ]
+    mailbox = new_mailbox()
+    for one in mails:
+        ingest(source(one), mailbox=mailbox)
+    assert threads(mailbox.tenant) == {frozenset({"a@x.example", "b@x.example"}), frozenset({"e@x.example"})}
+
+
 def test_a_reply_without_references_is_placed_by_its_subject_among_the_same_people() -> None:
     mailbox = new_mailbox()
     ann, bob, eve = "ann@abel.example", "bob@shop.example", "eve@else.example"

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mailsearch.ingest.threads import (
@@ -36,7 +37,10 @@ class Store:
         mentioned |= {name for _, one in stored for name in (one.own, *one.chain)}
         known = {name: self.known[name] for name in mentioned if name in self.known}
         moves: dict[int, int] = {}
-        for found in group(batch, known, stored=stored):
+        grouping = group(batch, known, stored=stored)
+        for name in grouping.forgotten:
+            del self.known[name]
+        for found in grouping.groups:
             thread = found.thread
             if thread is None:
                 thread, self.next_thread = self.next_thread, self.next_thread + 1
@@ -103,6 +107,17 @@ def test_hearsay_ends_when_the_message_speaks_for_itself() -> None:
     assert one_by_one(A, Link("y", ("a", "x")), Link("x")) == sets("a", "x y")
 
 
+def test_an_id_that_a_denied_claim_brought_in_ties_nothing_together() -> None:
+    # a claims that b answers c; b does not, so what answers c has nothing to do with a.
+    assert one_by_one(Link("a", ("c", "b")), Link("b"), Link("e", ("c",))) == sets("a b", "e")
+    assert one_by_one(Link("e", ("c",)), Link("a", ("c", "b")), Link("b")) == sets("a b", "e")
+
+
+def test_claims_before_one_that_speaks_for_itself_count_no_more() -> None:
+    orders = permutations([Link("x", ("p", "q", "r")), Link("r"), Link("y", ("q",)), Link("z", ("p",))])
+    assert all(one_by_one(*order) == sets("x r", "y", "z") for order in orders)
+
+
 def test_a_squatted_id_moves_nobodys_thread() -> None:
     assert one_by_one(A, B, Link("x"), Link("a", ("x",))) == {frozenset({"a", "b"}), frozenset({"x", "a"})}
 
@@ -126,6 +141,7 @@ links = st.lists(
 )
 
 
+@settings(max_examples=250, deadline=None)
 @given(links, st.randoms(use_true_random=False), st.integers(1, 8))
 def test_the_order_of_arrival_changes_nothing(mail: list[Link], random: object, size: int) -> None:
     shuffled = list(mail)
