@@ -10,6 +10,7 @@ import hashlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -79,6 +80,7 @@ class EmbeddedPostgres:
                 return
             self._prepare_account()
             self._prepare_socket()
+            self._end_orphan()
             if not (self.data / "PG_VERSION").exists():
                 self._initialise()
             self._configure()
@@ -89,7 +91,8 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Stop the server, ending what is connected. Nothing happens if it does not run."""
         if self._process_runs():
-            self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "stop")
+            # It may end by itself between the two, which is what is wanted.
+            self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "stop", check=False)
         shutil.rmtree(self.socket, ignore_errors=True)
 
     def stop_if_unused(self) -> None:
@@ -158,6 +161,22 @@ class EmbeddedPostgres:
         self.socket.chmod(0o700)
         self._give_away(self.socket)
 
+    def _end_orphan(self) -> None:
+        """End a server whose data folder was deleted under it: it holds the socket and can serve nobody."""
+        lock = self.socket / ".s.PGSQL.5432.lock"
+        known = self.data / "postmaster.pid"
+        if not lock.exists() or known.exists():
+            return
+        process = int(lock.read_text().split()[0])
+        for _ in range(100):
+            try:
+                os.kill(process, signal.SIGQUIT)
+            except ProcessLookupError:
+                break
+            time.sleep(0.1)
+        for left in self.socket.glob(".s.PGSQL.*"):
+            left.unlink(missing_ok=True)
+
     def _prepare_account(self) -> None:
         if self._user is None:
             return
@@ -179,6 +198,9 @@ class EmbeddedPostgres:
         finished = subprocess.run(  # noqa: S603 - a program of ours with arguments of ours
             [str(self._bin / program), *arguments],
             user=self._user,
+            # Without these the account would keep root's groups.
+            group=self._user and pwd.getpwnam(self._user).pw_gid,
+            extra_groups=[] if self._user else None,
             cwd="/",
             env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "TZ": "UTC"},
             stdin=subprocess.DEVNULL,
