@@ -22,6 +22,9 @@ else:
 class AuditAdmin(ModelAdmin[Any]):
     """Rows of the audit: for auditors and administrators of their tenants, and for nobody to change."""
 
+    class Media:
+        css = {"all": ("audit/lists.css",)}
+
     list_per_page = 50
     show_full_result_count = False
 
@@ -188,7 +191,7 @@ _LIMITS = ("agentic_max_steps", "agentic_max_seconds", "agentic_daily_cap", "ver
 class AgentPolicyAdmin(TenantSettingsAdmin):
     """The budgets by tenant. An empty field inherits; the row without a tenant holds the defaults of all."""
 
-    list_display = ("tenant_words", *_LIMITS, "used_today", "updated_at")
+    list_display = ("tenant_words", *_LIMITS, "in_force", "used_today", "updated_at")
     list_editable = ("agentic_max_steps", "agentic_max_seconds", "agentic_daily_cap")
     list_select_related = ("tenant",)
     search_fields = ("tenant__slug",)
@@ -200,6 +203,10 @@ class AgentPolicyAdmin(TenantSettingsAdmin):
     @admin.display(description="tenant", ordering="tenant__slug")
     def tenant_words(self, policy: AgentPolicy) -> str:
         return policy.tenant.slug if policy.tenant else "(defaults of all tenants)"
+
+    @admin.display(description="in force")
+    def in_force(self, policy: AgentPolicy) -> str:
+        return run_page.in_force(policy)
 
     @admin.display(description="used today")
     def used_today(self, policy: AgentPolicy) -> str:

@@ -15,6 +15,9 @@ class AuditedSite(AdminSite):
 
     site_header = site_title = "mailsearch"
     index_title = "Administration and audit"
+    # Lists of questions and sentences need the width.
+    enable_nav_sidebar = False
+    site_url = None
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         inner = super().admin_view(view, cacheable)

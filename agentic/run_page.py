@@ -20,6 +20,7 @@ from agentic.models import (
     TraceEvent,
     WidenAttempt,
 )
+from agentic.policies import effective
 from agentic.reviewers import Person, audited_tenants, mail_scope
 from mailsearch.models import Message
 from mailsearch.scope import Scope
@@ -95,6 +96,17 @@ def link(run: Run) -> str:
 def detail_words(detail: dict[str, Any]) -> str:
     """`{"fact": "1,450 EUR"}` as words."""
     return " · ".join(f"{name}: {value}" for name, value in detail.items())
+
+
+def in_force(policy: AgentPolicy) -> str:
+    """The limits that hold for the tenant's next run, with what is inherited; empty for the row of defaults."""
+    if policy.tenant is None:
+        return ""
+    now_held = effective(policy.tenant.pk)
+    return (
+        f"{now_held.max_steps} steps · {now_held.max_seconds:g} s · {now_held.daily_cap} a day"
+        f" · {now_held.verification} · removed text {now_held.removed_text}"
+    )
 
 
 def used_today(policy: AgentPolicy) -> str:
