@@ -53,7 +53,8 @@ def load(progress: Progress) -> Tenant:
     tenant, _ = Tenant.objects.get_or_create(
         slug=SLUG, defaults={"name": "The Brandts (sample mail)", "timezone": "Europe/Berlin"}
     )
-    AgentPolicy.objects.get_or_create(tenant=tenant)
+    for owner in (tenant, None):
+        AgentPolicy.objects.get_or_create(tenant=owner)
     whole = sum(1 for _ in (ROOT / "mail").rglob("*.eml"))
     done = 0
     for slug, address in _ADDRESSES.items():

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 
+from agentic.models import AgentPolicy
 from mailsearch.models import Mailbox, Tenant
 
 
@@ -41,6 +42,9 @@ class Command(BaseCommand):
                 "may_leave": options["may_leave"],
             },
         )
+        # Rows without values, so that the admin lists the limits of every tenant and the defaults of all.
+        for owner in (tenant, None):
+            AgentPolicy.objects.get_or_create(tenant=owner)
         self.stdout.write(f"The tenant {tenant.slug} {'was made' if made else 'is there already'}.")
         for slug in options["mailbox"]:
             _, made = Mailbox.objects.get_or_create(tenant=tenant, slug=slug)
