@@ -94,12 +94,16 @@ def identifiers(text: str) -> Iterator[Fact]:
             yield Fact("identifier", value, raw, *match.span())
 
 
-_REST = re.compile(r"[^\s\ue001]*[0-9][^\s\ue001]*")
+# A word first and then its digits: looking for both at once takes quadratic time where a long word has none.
+_REST = re.compile(r"[^\s\ue001]+")
+_DIGIT = re.compile(r"[0-9]")
 
 
 def leftovers(text: str) -> Iterator[Fact]:
     """Whatever still holds a digit and fits no style: compared letter by letter, so that no number goes unchecked."""
     for match in _REST.finditer(text):
+        if not _DIGIT.search(match.group()):
+            continue
         found = match.group().rstrip(".,;:!?()[]{}*|\u3002\uff0c").lstrip(",;:!?()[]{}*|\u3002\uff0c")
         start = match.start() + match.group().index(found)
         if found:
