@@ -311,10 +311,10 @@ def _check_links(work: _Work, bench: Bench) -> None:
 def _check_facts(work: _Work, bench: Bench) -> frozenset[str]:
     """Facts of the unit's own words; returns the labels whose facts only stand in forwarded text."""
     own = normal_text(work.own)
-    claims = extract(own, check_facts.languages_of(language_of(own)), claims=True)
+    cited = [bench.index(label) for label in work.labels]
+    claims = extract(own, check_facts.languages_for(own, cited), claims=True)
     if not claims:
         return frozenset()
-    cited = [bench.index(label) for label in work.labels]
     finding = check_facts.check(claims, cited, [found.match for found in work.found])
     if finding.reason:
         hidden = any(normal_text(finding.fact) in index.hidden for index in cited if index.hidden)

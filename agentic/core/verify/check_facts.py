@@ -15,6 +15,7 @@ from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.lookup import Match
 from agentic.core.verify.normalise import JOINT
 from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
+from agentic.core.verify.words import language_of
 
 # Characters of stored text around a quotation within which its facts may stand.
 REACH = 300
@@ -78,9 +79,18 @@ def _keys_of_fact(fact: Fact, year: int) -> list[object]:
 
 
 def languages_of(*codes: str) -> tuple[str, ...]:
-    """The languages whose number words count: those named, or the best tested ones where none is known."""
+    """The languages whose number words count: those named and English, or the best tested ones where none is known."""
     known = tuple(dict.fromkeys(code for code in codes if code in _KNOWN))
-    return known or ("en", "de", "fr")
+    return (*known, "en") if known and "en" not in known else known or ("en", "de", "fr")
+
+
+def languages_for(own: str, cited: Sequence[MessageIndex]) -> tuple[str, ...]:
+    """The languages of the number words of a unit: its own, or where that can't be told those of what it cites too."""
+    spoken = language_of(own)
+    if spoken:
+        return languages_of(spoken)
+    sources = languages_of(*(part.language for index in cited for part in index.parts))
+    return tuple(dict.fromkeys([*languages_of(), *sources]))
 
 
 _KNOWN = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
@@ -132,7 +142,7 @@ def _named_units(part: PartIndex) -> frozenset[str]:
 
 
 def _part_places(part: PartIndex, *, borrowed: bool) -> Iterable[Place]:
-    for fact in _facts_in(part.text, languages_of(part.language, "en")):
+    for fact in _facts_in(part.text, languages_of(part.language)):
         piece = part.piece_at(fact.start)
         if (piece.borrowed == "quoted") is not borrowed:
             continue

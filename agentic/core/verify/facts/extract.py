@@ -9,6 +9,7 @@ from functools import partial
 
 from agentic.core.verify.facts import dates, numbers, tokens
 from agentic.core.verify.facts.values import Fact
+from agentic.core.verify.facts.worded import worded
 
 _Reader = Callable[[str], Iterator[Fact]]
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -31,7 +32,7 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     rest = _take_digits(rest, months, found)
     for reader in _word_readers(rest, words, months):
         rest = _take(rest, reader(rest), found)
-    _take(rest, numbers.worded(rest, words, languages, claims=claims), found)
+    _take(rest, worded(rest, words, languages, claims=claims), found)
     return sorted(found, key=lambda fact: fact.start)
 
 
@@ -46,6 +47,8 @@ def _word_readers(text: str, words: frozenset[str], months: tuple[str, ...]) -> 
         yield dates.named_times
     if "." in text:
         yield tokens.domains
+    if not text.isascii():
+        yield numbers.fractions
 
 
 def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:

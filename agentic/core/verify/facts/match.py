@@ -74,9 +74,10 @@ def _same_number(source: Fact, claim: Fact, units: frozenset[str]) -> bool:
     if source.unit and claim.unit:
         return same_unit(source.unit, claim.unit)
     if claim.unit:
-        return any(same_unit(unit, claim.unit) for unit in units)
+        # "3 rooms" are no 3 m², though the part names that unit elsewhere.
+        return not source.counts and any(same_unit(unit, claim.unit) for unit in units)
     if source.kind == "number":
-        return True
+        return not (claim.counts and source.unit)
     return not claim.counts
 
 

@@ -5,13 +5,14 @@ stands beside it: money has no thousandths.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
 from agentic.core.verify.facts.units import CURRENCIES, SCALES, UNITS
 from agentic.core.verify.facts.values import Fact
-from agentic.core.verify.words import lexicons
+from agentic.core.verify.words import every_stop_word, lexicons
 
 _DOLLARS = frozenset({"$", "usd", "cad", "aud", "nzd", "hkd", "sgd", "mxn"})
 _KRONES = frozenset({"kr", "sek", "nok", "dkk", "isk"})
@@ -28,17 +29,21 @@ _NO_LETTER = r"(?![a-z\u00b2\u00b3\u00df-\u024f])"
 _SCALED = re.compile(
     rf"(?P<pre>(?<![a-z0-9])(?:(?P<prescale>[kt]|mio\.? )?(?P<prefix>{_LONG})\.? ?))?"
     rf"(?P<sign>(?<![0-9a-z)])[-+]|minus )?{_BEFORE_NUMBER}(?P<number>{_NUMBER})"
-    rf"(?P<power>[\u00b2\u00b3\u2070-\u2079\u2080-\u2089]+|[\u00bd\u00bc\u00be]|/[0-9]+(?![0-9/]))?"
+    rf"(?P<power>[\u00b2\u00b3\u2070-\u2079\u2080-\u2089]+|[\u00bd\u00bc\u00be\u2150-\u215e]|/[0-9]+(?![0-9/]))?"
     rf"(?P<ordinal>(?:st|nd|rd|th|er|ers|\u00e8me|e)(?![a-z]))?"
     rf"(?:,?-(?=[ ]?(?:{_LONG})))?"
     rf"(?: ?(?P<percent>{PERCENT})(?![a-z])"
     # One currency is enough: where one stands before the number, none is read behind it.
     rf"|(?(prefix)(?!)|(?: ?(?P<scale>{_SCALE_WORDS})\.?{_NO_LETTER})?"
-    rf" ?(?P<currency>(?:(?P<kilo>[kt]|mio\.? ?)?(?P<code>{_LONG})){_NO_LETTER}(?![0-9])))"
+    rf" ?(?:d'|de )?(?P<currency>(?:(?P<kilo>[kt]|mio\.? ?)?(?P<code>{_LONG})){_NO_LETTER}(?![0-9])))"
     rf"|[ -]?(?P<alone>{_SCALE_WORDS})\.?{_NO_LETTER}(?![0-9])"
     rf")?"
 )
-_UNIT_AFTER = re.compile(r"[ -]?([a-z\u00b0\u00df-\u024f]+[\u00b2\u00b3]?)(?![a-z])")
+_WORD = r"[a-z\u00b0\u00df-\u024f]+(?:/[a-z]+)?[\u00b2\u00b3]?[0-9]?(?![a-z0-9])"
+_WORDS_AFTER = re.compile(rf"[ -]?({_WORD}(?:[ -]{_WORD}){{0,2}})")
+_ONE_SIGN = re.compile(r"[\u00bc-\u00be\u2150-\u215e\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]")
+# Before a unit they are no adjective ("5 per day"), besides the function words of all languages.
+_NO_ADJECTIVE = frozenset({"per", "pro", "par", "each", "every", "jede", "jeden", "chaque", "cada"})
 
 
 def parse(literal: str) -> Decimal | None:
@@ -84,7 +89,12 @@ def _number(text: str, match: re.Match[str]) -> Fact:
     literal = match.group("number")
     currency = _currency(match)
     value: Decimal | str | None = parse(literal)
-    if match.group("power") or (value is None and not (currency and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", literal))):
+    part = _fraction(match.group("power") or "")
+    if part is not None and isinstance(value, Decimal):
+        value += part
+    elif match.group("power") or (
+        value is None and not (currency and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", literal))
+    ):
         value = literal + (match.group("power") or "")
     elif value is None:
         value = Decimal(re.sub(r"[.,]", "", literal))
@@ -109,6 +119,22 @@ def _number(text: str, match: re.Match[str]) -> Fact:
     return Fact(kind, value, text[start:end].strip(" ."), start, end, unit, counts=counts)  # type: ignore[arg-type]
 
 
+def _fraction(sign: str) -> Decimal | None:
+    """The value of a sign like one half, if it is one that decimals can write."""
+    if len(sign) != 1 or not unicodedata.decomposition(sign).startswith("<fraction>"):
+        return None
+    return Decimal(unicodedata.numeric(sign)) if unicodedata.numeric(sign) * 8 % 1 == 0 else None
+
+
+def fractions(text: str) -> Iterator[Fact]:
+    """Fractions and circled numbers written as one sign."""
+    for match in _ONE_SIGN.finditer(text):
+        value = _fraction(match.group())
+        unit, end = unit_after(text, match.end())
+        kept: Decimal | str = match.group() if value is None else value.normalize()
+        yield Fact("number", kept, text[match.start() : end], match.start(), end, unit, counts=_counts(text, end))
+
+
 def _currency(match: re.Match[str]) -> str:
     word = match.group("code") or match.group("prefix") or ""
     return CURRENCIES.get(word, "")
@@ -130,10 +156,32 @@ def _measure(text: str, match: re.Match[str]) -> tuple[str, int]:
     alone = match.group("alone")
     if alone and alone in UNITS and alone not in _ALONE:
         return UNITS[alone], match.end()
-    after = _UNIT_AFTER.match(text, match.end())
-    if after and after.group(1) in UNITS:
-        return UNITS[after.group(1)], after.end()
-    return "", match.end()
+    return unit_after(text, match.end())
+
+
+def unit_after(text: str, end: int) -> tuple[str, int]:
+    """The unit of measure that follows a number which ends at *end*, and where it ends itself; "" where there is none.
+
+    One adjective may stand between ("24 full months", "3 working days").
+    """
+    after = _WORDS_AFTER.match(text, end)
+    if after is None:
+        return "", end
+    words = re.split("[ -]", after.group(1))
+    for count in range(len(words), 0, -1):
+        name = " ".join(words[:count])
+        if name in UNITS:
+            return UNITS[name], after.start(1) + len(name)
+    over = words[0].partition("/")[0]
+    if over in UNITS:
+        return UNITS[over], after.start(1) + len(over)
+    if len(words) > 1 and len(words[1]) > 2 and words[1] in UNITS and _is_adjective(words[0]):
+        return UNITS[words[1]], after.start(1) + len(words[0]) + 1 + len(words[1])
+    return "", end
+
+
+def _is_adjective(word: str) -> bool:
+    return len(word) > 2 and word not in _NO_ADJECTIVE and word not in every_stop_word()
 
 
 def _counts(text: str, end: int) -> bool:
@@ -151,69 +199,3 @@ def same_unit(first: str, second: str) -> bool:
     if first == second:
         return True
     return any(first in family and second in family and {"$", "kr"} & {first, second} for family in (_DOLLARS, _KRONES))
-
-
-_GERMAN = re.compile(
-    r"(ein|zwei|drei|vier|f\u00fcnf|sechs|sieben|acht|neun)und"
-    r"(zwanzig|dreissig|vierzig|f\u00fcnfzig|sechzig|siebzig|achtzig|neunzig)"
-)
-_POWERS = {
-    "hundred": 100,
-    "thousand": 1000,
-    "million": 10**6,
-    "hundert": 100,
-    "tausend": 1000,
-    "cent": 100,
-    "cents": 100,
-    "mille": 1000,
-    "millionen": 10**6,
-    "millions": 10**6,
-}
-
-
-@lru_cache(maxsize=64)
-def _tables(languages: tuple[str, ...], claims: bool) -> tuple[dict[str, int], frozenset[str]]:
-    """Number words with their values, and which of them are articles."""
-    table: dict[str, int] = {}
-    for code in languages:
-        table |= lexicons()[code].numbers
-        # "first" and "second" order what is told; only from the third on an ordinal is a claim.
-        table |= {word: value for word, value in lexicons()[code].ordinals.items() if not claims or value > 2}
-    return table, frozenset(word for code in languages for word in lexicons()[code].one)
-
-
-@lru_cache(maxsize=256)
-def _word_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    choice = "|".join(sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?<![\w'-])({choice})(?:-({choice}))?(?: ({'|'.join(_POWERS)}))?(?![\w])")
-
-
-def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, claims: bool) -> Iterator[Fact]:
-    """Numbers written as words in one of *languages*; *words* are all words of *text*.
-
-    With *claims* only those that count something (a word follows), and not the word for one, which is an article.
-    """
-    table, ones = _tables(languages, claims)
-    german = {word for word in words if "und" in word and "de" in languages and _GERMAN.fullmatch(word)}
-    present = tuple(sorted((table.keys() & words) | german))
-    for match in _word_pattern(present).finditer(text) if present else ():
-        value = _word_value(match, table)
-        followed = re.match(r" [^\W\d_]", text[match.end() : match.end() + 2])
-        if value is None or (claims and (match.group() in ones or not followed)):
-            continue
-        after = _UNIT_AFTER.match(text, match.end())
-        unit = UNITS.get(after.group(1), "") if after else ""
-        number = Decimal(value).normalize()
-        yield Fact("number", number, match.group(), *match.span(), unit, worded=True, counts=not unit)
-
-
-def _word_value(match: re.Match[str], table: dict[str, int]) -> int | None:
-    first, second, power = match.groups()
-    german = _GERMAN.fullmatch(first)
-    value = table[german.group(1)] + table[german.group(2)] if german else table[first]
-    if second is not None:
-        tail = table.get(second, 0)
-        if value < 20 or not 0 < tail < 10:
-            return None
-        value += tail
-    return value * _POWERS[power] if power else value or None

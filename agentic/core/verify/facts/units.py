@@ -9,7 +9,7 @@ _TABLES: dict[str, dict[str, str]] = tomllib.loads(
 
 
 def _by_word(table: str) -> dict[str, str]:
-    return {word: name for name, words in _TABLES[table].items() for word in words.split()}
+    return {word.replace("_", " "): name for name, words in _TABLES[table].items() for word in words.split()}
 
 
 # Canonical names by the words that people write.
