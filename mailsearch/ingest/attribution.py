@@ -4,15 +4,17 @@ import re
 import tomllib
 from importlib import resources
 
+from mailsearch.ingest import naming
+
 _PHRASES = tomllib.loads(resources.files(__package__).joinpath("phrases.toml").read_text("utf-8"))
 # "On … Ann wrote:" in many languages: the verb, and the colon that ends the line.
 _VERBS = (
     # English, German, French, Spanish, Italian, Portuguese, Dutch, Romanian, Catalan
     r"wrote|writes|said|schrieb(?: am| an)?|schreibt|geschrieben|a écrit|écrit|escribió|escribio|escribe|ha scritto"
-    r"|scrive|escreveu|escreve|schreef|heeft(?: het volgende)? geschreven|a scris|va escriure|ha escrit"
+    r"|scrive|escreveu|escreve|schreef|(?:heeft (?:het volgende )?)?geschreven|a scris|va escriure|ha escrit"
     # Polish, Czech, Slovak, Croatian, Slovene, Hungarian
     r"|napisał(?:\(a\)|a)?|napisal(?:\(a\)|a)?|pisze|napsal(?:\(a\)|a)?|píše|napísal(?:\(a\)|a)?"
-    r"|je napisa[ol](?:/la|\(la\)|la)?|piše|ezt írta|írta"
+    r"|je napisa(?:o/la|o\(la\)|la|o|l)|piše|ezt írta|írta"
     # Danish, Norwegian, Swedish, Finnish, Estonian, Latvian, Lithuanian, Turkish
     r"|skrev(?: følgende)?|skriver|kirjoitti|kirjutas|rakstīja|rašė|şunları yazdı|yazdı|şöyle yazdı"
     # Russian, Ukrainian, Bulgarian, Greek
@@ -40,11 +42,6 @@ _FROM = frozenset(_PHRASES["from"])
 _OTHER = frozenset(_PHRASES["headers"])
 _CLOSINGS = frozenset(_PHRASES["closings"])
 _LABEL = re.compile(r"[:：]")
-_DATEISH = re.compile(
-    r"[0-9]|^(?:at|um|à|alle|a|las|om|kl\.?|o|godz\.?|v|в|uhr|am|pm|a\.m\.|p\.m\.|on|den|the|gmt|utc|cet|cest|h|ore"
-    r"|ora|kello|,|-|–)$",
-    re.IGNORECASE,
-)
 
 
 def speaker(line: str) -> str | None:
@@ -56,11 +53,18 @@ def speaker(line: str) -> str | None:
         return _named(line, "") if _JAPANESE.match(line) else None
     verb = verbs[-1]
     before, after = line[: verb.start()].strip(" \t*_"), line[verb.end() :].strip(" \t*_:：")
+    if line[verb.end() :].lstrip().startswith((":", "：")):
+        # What follows is said already, and no name.
+        after = ""
     if not before and not after:
         return None
-    if not (_BEGINNINGS.match(before) or _IN_BRACKETS.search(line) or _looks_like_name(before)):
+    if not (_BEGINNINGS.match(before) or _IN_BRACKETS.search(line) or _is_name_or_date(before)):
         return None
     return _named(before, after)
+
+
+def _is_name_or_date(before: str) -> bool:
+    return naming.looks_like_name(before) or naming.begins_with_date(before) or naming.ends_with_date(before)
 
 
 def is_certain(line: str) -> bool:
@@ -113,43 +117,22 @@ def person(value: str) -> str:
         name = name.replace(address[0], " ")
     name = " ".join(name.strip(" \t*_").split()).strip("\"'<>[]();,:：„“”‚‘’ ")
     if address is None:
-        return name[:200]
+        # Archives write addresses as "<ada at lind.example>".
+        return (name.partition("<")[0].strip() or name)[:200]
     return f"{name[:200]} <{address[0]}>" if name else address[0]
 
 
-def _looks_like_name(before: str) -> bool:
-    words = before.split()
-    if not 1 <= len(words) <= 6 or before[-1:] in ".,;:!?":
-        return False
-    return all(
-        word[:1].isupper() or not word[:1].isascii() or word in ("von", "van", "de", "der", "*") for word in words
-    )
-
-
 def _named(before: str, after: str) -> str:
-    """The person in an attribution: after the verb if words without a date stand there, else at the end before it."""
-    bare = _IN_BRACKETS.sub("", after)
-    if re.search(r"[^\W\d_]", after) and not re.search(r"[0-9]{2}", bare):
-        return person(after)
+    """The person in an attribution: behind the verb, unless a date stands there and a name before it."""
     address = _IN_BRACKETS.search(before)
-    return person(
-        _trailing_name(before[: address.start()] if address else before) + (f" {address[0]}" if address else "")
-    )
-
-
-def _trailing_name(value: str) -> str:
-    value = value.rstrip(" ,:：")
-    quoted = re.search(r"[\"„“]([^\"„“”]{1,100})[\"“”]$", value)
-    if quoted:
-        return quoted[1]
-    name: list[str] = []
-    for word in reversed(value.split()):
-        if (_DATEISH.search(word) and "@" not in word) or (name and word.endswith((",", ")", ";"))):
-            break
-        name.append(word)
-        if len(name) > 6:
-            break
-    return " ".join(reversed(name))
+    name = naming.name_before(before[: address.start()] if address else before)
+    bare = _IN_BRACKETS.sub(" ", after)
+    behind = naming.name_after(bare)
+    address_behind = _IN_BRACKETS.search(after) or _ADDRESS.search(after)
+    is_dated = re.search(r"[0-9]{2}", bare) is not None
+    if (re.search(r"[^\W\d_]", behind) or address_behind) and not (is_dated and (name or address)):
+        return person(behind + (f" {address_behind[0]}" if address_behind else ""))
+    return person(name + (f" {address[0]}" if address else ""))
 
 
 def is_closing(line: str) -> bool:
