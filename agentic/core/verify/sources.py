@@ -27,7 +27,8 @@ _SEPARATOR = "\n"
 _BLANK = re.compile(r"\n[ \t]*(?:\r?\n[ \t]*)+|\f")
 _OWN_LINE = re.compile(r"\s*(?:[-*+\u2022\u25e6\u25aa\u2023\u00b7\u2013]|[0-9]{1,3}[.)]|[a-zA-Z][.)])\s+\S")
 # A line with cells: set apart by bars, tabs, or three blanks and more between words.
-_COLUMNS = re.compile(r"^.*\S(?:[ \t]*\t[ \t]*| \| | {3,})\S.*$|^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
+# Possessive, so that a long run of tabs is gone over once.
+_COLUMNS = re.compile(r"^.*\S(?: *+\t[ \t]*+| \| | {3,}+)\S.*$|^[ \t]*+\|.*\|[ \t]*$", re.MULTILINE)
 _RANK = {"quoted": 3, "forwarded": 2, "signature": 1}
 # Stands in the copy that sentences are found in for a character that must end none.
 MASK = "\ue000"
