@@ -150,13 +150,40 @@ def _is_abbreviation(token: str, tail: str, language: str) -> bool:
     if last == "no":
         return bool(re.match(r"[0-9#]", tail))
     known = [lists[language]] if language in lists else []
-    pool = frozenset().union(*(known or lists.values()), lists["en"])
-    if joined not in pool and last not in pool:
+    pool = frozenset().union(*(known or lists.values()), lists["en"], _RUSSIAN)
+    if joined not in pool and last not in pool and not _STREET.search(last):
         return False
-    # "etc." and the like may end a sentence: so they do before a word that begins one.
     return not (last in _MAY_END and opens(tail))
 
 
+# Compounds that end in an abbreviation: "Lindenstr. 8".
+_STREET = re.compile(r"[^\W\d_]{2}str$")
+_RUSSIAN = frozenset(
+    [
+        "ул",
+        "д",
+        "г",
+        "др",
+        "пр",
+        "пер",
+        "кв",
+        "стр",
+        "тел",
+        "см",
+        "руб",
+        "коп",
+        "им",
+        "тыс",
+        "млн",
+        "млрд",
+        "гг",
+        "вв",
+        "обл",
+        "рис",
+        "госп",
+    ]
+)
+# These may end a sentence as well: so they do before a word that begins one.
 _MAY_END = frozenset(
     [
         "etc",
@@ -179,6 +206,45 @@ _MAY_END = frozenset(
         "s.p.a",
         "s.r.l",
         "e.v",
+        "ft",
+        "lb",
+        "lbs",
+        "oz",
+        "yr",
+        "yrs",
+        "hr",
+        "hrs",
+        "wk",
+        "qty",
+        "misc",
+        "tbd",
+        "univ",
+        "ref",
+        "lit",
+        "vol",
+        "vols",
+        "loc",
+        "ex",
+        "fl",
+        "fls",
+        "ap",
+        "eng",
+        "sp",
+        "os",
+        "pl",
+        "ks",
+        "gr",
+        "rag",
+        "gem",
+        "ong",
+        "sen",
+        "zus",
+        "fam",
+        "fa",
+        "ing",
+        "pol",
+        "hl",
+        "cap",
     ]
 )
 

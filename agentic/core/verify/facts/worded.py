@@ -105,7 +105,7 @@ def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, clai
         compounds = (
             word for word in words if len(word) < 60 and ("und" in word or "hundert" in word or "tausend" in word)
         )
-        own |= {word: value for word in compounds if (value := _german(word))}
+        own |= {word: known for word in compounds if (known := _german(word))}
     if "fr" in languages and words & {"vingt", "vingts", "soixante", "dix", "septante", "huitante", "nonante"}:
         own |= _french()
     if not own:
