@@ -40,7 +40,8 @@ def _choose_for(question: Question, ask: Ask, corpus: Corpus, embed: Embed | Non
     for candidate in candidates:
         candidate.score = weights.score(candidate.features)
     candidates.sort(key=lambda one: (-one.score, one.reading.head.message_id, one.index))
-    return Choice(ask, _sure_ones(ask, candidates, weights.ANSWERS), tuple(candidates))
+    at_least = weights.ANSWERS if len(question.asks) == 1 else weights.ANSWERS_EACH
+    return Choice(ask, _sure_ones(ask, candidates, at_least), tuple(candidates))
 
 
 def _beside(choice: Choice, threads: set[str]) -> Choice:
@@ -52,7 +53,9 @@ def _beside(choice: Choice, threads: set[str]) -> Choice:
 def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] | None:
     """Lines that give the contact of whoever is named; None where the question is of no such kind."""
     kind = ask.expectation.kind
-    if kind not in CONTACT or not corpus.people:
+    # "What is her number, and in which city is her office?": the same lines tell both.
+    beside = kind == "place" and any(other.expectation.kind in CONTACT for other in question.asks)
+    if not corpus.people or not (kind in CONTACT or beside):
         return None
     own = [person for person in corpus.people if person.role in ("owner", "agent")] or list(corpus.people)
     lines = contact_lines(kind, question.text, own[0], corpus.readings)

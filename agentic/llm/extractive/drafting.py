@@ -70,13 +70,14 @@ def _signed(candidate: Candidate, quote: str, name: str, language: str) -> Itera
     """A line of a signature beside a sentence of the mail that it signs: alone it proves nothing to the verifier, and
     beside it a reader sees whose line it is."""
     label = candidate.reading.label
-    for sentence in candidate.reading.sentences:
-        plain = sentence.kind == "own" and not gives_orders(sentence.text) and not is_header(sentence.text)
-        if plain and len(sentence.words) >= _COMPANION_WORDS and len(sentence.text) <= _COMPANION_AT_MOST:
-            companion = quotable(sentence.text)
-            text = _WROTE[language].format(name=name, quote=f"{_marked(companion)} … {_marked(quote)}")
-            if name:
-                yield DraftSentence(text, (label,), (DraftQuote(label, companion), DraftQuote(label, quote)))
+    own = [one for one in candidate.reading.sentences if one.kind == "own" and len(one.text) <= _COMPANION_AT_MOST]
+    plain = [one for one in own if not gives_orders(one.text) and not is_header(one.text)]
+    # The first that says something; in mail of a word or two that word.
+    plain.sort(key=lambda one: len(one.words) < _COMPANION_WORDS)
+    for sentence in plain if name else ():
+        companion = quotable(sentence.text)
+        text = _WROTE[language].format(name=name, quote=f"{_marked(companion)} … {_marked(quote)}")
+        yield DraftSentence(text, (label,), (DraftQuote(label, companion), DraftQuote(label, quote)))
 
 
 def _marked(quote: str) -> str:

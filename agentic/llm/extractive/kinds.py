@@ -7,9 +7,11 @@ from agentic.llm.extractive import patterns
 
 # An answer to a question of these kinds holds a thing of the kind; without one it is none.
 CONTACT = frozenset(("phone", "email", "postal"))
-STRICT = CONTACT | {"url", "date", "time", "money", "percent", "count", "quantity", "version", "identifier"}
+STRICT = CONTACT | {"url", "date", "time", "money", "percent", "count", "quantity", "version", "identifier", "person"}
 
 _CAPITAL = re.compile(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w'’-]+")
+# Whoever writes so may be who is asked for.
+_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I'll|I've|we|my|our|ich|wir|mein\w*|unser\w*|je|j'|nous|mon|ma|notre)\b", re.I)
 _PHONE_DIGITS = (7, 16)
 _DATE_OR_YEARS = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|(?:19|20)\d\d\s?[-–].*")
 # Which of several numbers a question means, as words that mark its line.
@@ -40,12 +42,24 @@ def expected(question: str) -> Expectation:
 
 def holds(kind: str, text: str, question: str) -> bool:
     """Whether *text* holds something of *kind* that is not already in *question*."""
-    if kind in ("person", "place"):
+    if kind == "person":
+        return _FIRST_PERSON.search(text) is not None or _names_somebody(text, question)
+    if kind == "place":
         return any(name not in question for name in _CAPITAL.findall(text))
     pattern = patterns.held(kind)
     if pattern is None:
         return True
     return any(_is_new(kind, match, question) for match in pattern.finditer(" ".join(text.split())))
+
+
+def _names_somebody(text: str, question: str) -> bool:
+    """Whether a word inside *text* is written like a name that the question does not have."""
+    for match in _CAPITAL.finditer(text):
+        begins = not text[: match.start()].rstrip(" \"'“„«(*-") or text[: match.start()].rstrip()[-1:] in ".!?:\n"
+        word = match.group()
+        if not begins and word not in question and not patterns.calendar().fullmatch(word):
+            return True
+    return False
 
 
 def _is_new(kind: str, match: re.Match[str], question: str) -> bool:

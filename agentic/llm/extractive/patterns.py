@@ -42,6 +42,12 @@ def line(name: str) -> re.Pattern[str]:
 
 
 @cache
+def calendar() -> re.Pattern[str]:
+    """Names of months and days."""
+    return _joined(["(?:{months}|{days})"])
+
+
+@cache
 def orders() -> re.Pattern[str]:
     """Words that speak to whatever machine reads the mail."""
     return _joined(_file()["orders"]["patterns"])

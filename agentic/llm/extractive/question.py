@@ -87,9 +87,7 @@ def read_question(text: str) -> Question:
     asks = []
     for piece in asking:
         expectation = expected(piece)
-        named = (
-            {word.stem for word in words_of(expectation.named_by)} if expectation.kind not in ("", "person") else set()
-        )
+        named = _naming(expectation)
         terms = tuple(term for term in terms_of(piece) if term.stem not in named or term.proper)
         rest = tuple(term for other in pieces if other is not piece for term in terms_of(other))
         context = tuple(term for term in dict.fromkeys(rest) if term not in terms)

@@ -4,15 +4,17 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from agentic.core.answer import DraftSentence
 from agentic.core.ports import Prompt, Reply, ToolCall
 from agentic.core.toolcall import ANSWER, INSUFFICIENT
 from agentic.llm.extractive import choosing, drafting, planning
 from agentic.llm.extractive.planning import Call
-from agentic.llm.extractive.question import read_question
-from agentic.llm.extractive.reading import read_message
+from agentic.llm.extractive.question import Question, read_question
+from agentic.llm.extractive.reading import Reading, read_message
 from agentic.llm.extractive.scoring import Candidate, Embed
+from mailsearch.embeddings import EmbeddingUnavailable
 
 NAME = "built-in extractive reader"
 # With less time left than this, sentences are compared by words alone.
@@ -49,17 +51,32 @@ class ExtractiveReader:
         if not prompt.forced_tool and len(prompt.queries) <= _OWN_WORDS and not _has_called(prompt, "search"):
             searches = planning.first_searches(question, prompt.queries)
             if searches:
+                # In a fresh process the weights are loaded now, while the first search runs.
+                self._warm_up(question.text)
                 return _calls(searches)
         readings = [read_message(shown) for shown in prompt.shown]
-        embed = self._embed if deadline - time.monotonic() > _SECONDS_TO_EMBED else None
-        choices = choosing.choose(question, readings, embed)
         if not prompt.forced_tool and readings and not _has_called(prompt, "read_thread"):
+            # Words alone are enough to see which threads are worth reading.
+            choices = choosing.choose(question, readings, None)
             return _calls(planning.threads_to_read(_best_of(choices), readings))
+        choices = self._choose(question, readings, deadline)
         sources = {shown.label: shown.message for shown in prompt.shown}
         sentences = drafting.draft(choices, question.language, sources)
         if sentences:
             return _calls([(ANSWER, {"sentences": [_as_json(sentence) for sentence in sentences]})])
         return _calls([(INSUFFICIENT, {"missing": _MISSING[question.language]})])
+
+    def _choose(self, question: Question, readings: list[Reading], deadline: float) -> list[choosing.Choice]:
+        embed = self._embed if deadline - time.monotonic() > _SECONDS_TO_EMBED else None
+        try:
+            return choosing.choose(question, readings, embed)
+        except EmbeddingUnavailable:
+            return choosing.choose(question, readings, None)
+
+    def _warm_up(self, text: str) -> None:
+        if self._embed is not None:
+            with suppress(EmbeddingUnavailable):
+                self._embed([text])
 
 
 def _best_of(choices: Iterable[choosing.Choice]) -> list[Candidate]:

@@ -2,12 +2,12 @@
 
 from agentic.llm.extractive.scoring import Features
 
-BIAS = -4.85
+BIAS = -3.69
 WEIGHTS = Features(
     inside=-0.87,
     around=3.35,
     missing=-0.55,
-    context=3.33,
+    context=1.0,
     alike=5.44,
     speaker=0.67,
     asking=-2.77,
@@ -16,9 +16,11 @@ WEIGHTS = Features(
     worst=-0.14,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = 0.8
-# The same for a second ask, in a thread that answers the first one.
-ANSWERS_BESIDE = 0.4
+ANSWERS = 1.0
+# Of a question with several parts each must be answered, so each must be surer; a little less sure is enough in a
+# thread that answers another part.
+ANSWERS_EACH = 1.6
+ANSWERS_BESIDE = 1.2
 # Further sentences may follow a first one down to this, and this far below it.
 FOLLOWS = 0.0
 BELOW_FIRST = 1.5

@@ -1,0 +1,123 @@
+"""The evaluation of questions: verdicts, bad input, and a whole run over a little mail."""
+
+import json
+from collections.abc import Iterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from agentic.evaluation import questions
+from agentic.evaluation.questions.cases import Case, Cited, Gold, judge, read
+from agentic.evaluation.report import BadInput
+from mailsearch.models import Tenant
+
+GOLD = Gold("1@nordlicht.example", "We accept liability for the damage to the Golf.")
+
+
+def case(*, answerable: bool = True, gold: tuple[Gold, ...] = (GOLD,)) -> Case:
+    return Case("c1", "Did Nordlicht accept?", answerable, "", gold if answerable else (), frozenset(), (), "")
+
+
+def cited(quote: str, message: str = GOLD.message) -> Cited:
+    return Cited(message, quote, True)
+
+
+@pytest.mark.parametrize(
+    ("quotes", "verdict"),
+    [
+        ([cited("we accept liability for the damage")], "right"),
+        ([cited("we accept")], "wrong"),
+        ([cited(GOLD.quote, "2@elsewhere.example")], "wrong"),
+        ([cited("> We accept liability\n> for the damage to the Golf.")], "right"),
+        ([cited("Good morning."), cited(GOLD.quote)], "right"),
+    ],
+)
+def test_an_answer_is_right_if_it_cites_half_of_every_gold_quote(quotes: list[Cited], verdict: str) -> None:
+    assert judge(case(), True, quotes) == verdict
+
+
+def test_no_answer_is_refused_and_any_answer_to_the_unanswerable_wrong() -> None:
+    assert judge(case(), False, []) == "refused"
+    assert judge(case(answerable=False), True, [cited(GOLD.quote)]) == "wrong"
+    assert judge(case(answerable=False), False, []) == "refused"
+
+
+def test_an_answer_with_one_of_two_gold_quotes_is_wrong() -> None:
+    second = Gold("2@nordlicht.example", "Payment follows on Monday.")
+    assert judge(case(gold=(GOLD, second)), True, [cited(GOLD.quote)]) == "wrong"
+
+
+@pytest.mark.parametrize("text", ["", "no json", '{"id": "x"}', '["a"]'])
+def test_a_file_without_questions_is_bad_input(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text(text)
+    with pytest.raises(BadInput):
+        read(file)
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    """Two corpora of a few messages each."""
+    bodies = {
+        "one": ["We accept liability for the damage to the Golf.", "The choir meets on Thursday."],
+        "two": ["The boat leaves from the north pier.", "Quarterly figures are attached."],
+    }
+    for corpus, texts in bodies.items():
+        folder = tmp_path / "mail" / corpus
+        folder.mkdir(parents=True)
+        for number, text in enumerate(texts):
+            message = EmailMessage()
+            message["From"] = "Nordlicht claims desk <claims@nordlicht.example>"
+            message["To"] = "jo@brandt.example"
+            message["Subject"] = f"Note {number}"
+            message["Date"] = "Sat, 14 Mar 2026 09:12:00 +0100"
+            message["Message-ID"] = f"<{corpus}-{number}@nordlicht.example>"
+            message.set_content(text)
+            (folder / f"{number}.eml").write_bytes(bytes(message))
+    return tmp_path / "mail"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    quote = {"message_id": "<one-0@nordlicht.example>", "quote": GOLD.quote}
+    rows = [
+        {"id": "a", "question": "Did Nordlicht accept liability for the damage to the Golf?", "answerable": True,
+         "corpus": "one", "gold": [quote]},
+        {"id": "n", "question": "Which dentist did Wilhelmina Okafor recommend?", "answerable": False, "corpus": "two"},
+    ]  # fmt: skip
+    written = tmp_path / "questions.jsonl"
+    written.write_text("\n".join(json.dumps(row) for row in rows))
+    return written
+
+
+@pytest.fixture
+def no_evaluation_left() -> Iterator[None]:
+    yield
+    assert not Tenant.objects.filter(slug__startswith="evaluation-", evaluation=False).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_questions_are_asked_of_their_own_corpus_and_of_a_scope_that_lacks_it(
+    mail: Path, file: Path, no_evaluation_left: None
+) -> None:
+    report = questions.run(file, {"mail": mail, "model": "extractive"})
+    assert (report.n, report.agree, report.differ, report.ok) == (2, 2, (), True)
+    assert report.gates["leaks"].value == 0
+    assert report.figures["answerable"] == {"right": 1, "wrong": 0, "refused": 0}
+    baselines: Any = report.figures["baselines"]
+    assert set(baselines) == {"refuse_all", "top_hit", "one_search"}
+    # A second time finds the mail where it was put the first time.
+    assert questions.run(file, {"mail": mail, "limit": 1}).n == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_ends_with_bad_input_where_no_mail_is(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("evaluate", "questions", str(file), mail=tmp_path / "nowhere")
+    assert ended.value.code == 2
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["ok"] is False
