@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from agentic.tools import NOT_FOUND, MailTools
 from agentic.toolschemas import SPECS
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
-from mailsearch.models import Message, Permission
+from mailsearch.models import Grant, Message, Permission
 from mailsearch.scope import Scope
 from mailsearch.sessions import bound
 from tests.agentic.asking import run
@@ -80,6 +81,9 @@ BEYOND = [
     ("search", {"query": "Golf", "folder": ["workshop/INBOX"]}, "outside_scope"),
     ("search", {"query": "Golf in:workshop/INBOX"}, "outside_scope"),
     ("search", {"query": "Golf", "mailbox": "nowhere"}, "outside_scope"),
+    ("search", {"query": "Golf mailbox:workshop"}, "outside_scope"),
+    ("search", {"query": 'Golf folder:"workshop/INBOX"'}, "outside_scope"),
+    ("search", {"query": "Golf tenant_id:other"}, "unknown_property"),
     ("search", {"query": "Golf", "folder": "Quarantine"}, "quarantine"),
     ("search", {"query": "Golf", "tenant": 1}, "unknown_property"),
     ("search", {"query": "Golf", "all_mailboxes": True}, "unknown_property"),
@@ -113,6 +117,34 @@ def test_reaching_beyond_gives_nothing_and_is_recorded(tool: str, arguments: dic
     assert result.widen[0].tool == tool
     assert "99-4471" not in repr(result)
     assert "kim@workshop" not in repr(result)
+
+
+@pytest.mark.parametrize(
+    "beyond",
+    [
+        {"mailbox": "workshop"},
+        {"folder": ["workshop/INBOX", "INBOX"]},
+        {"query": "Golf in:workshop/INBOX"},
+        {"query": "Golf mailbox:workshop"},
+        {"query": 'in:"workshop/INBOX" Golf'},
+    ],
+)
+def test_what_had_no_effect_is_not_told_as_applied(beyond: dict[str, Any]) -> None:
+    result = _call(_tools(house().jo.principal), "search", **{"query": "Golf", **beyond})
+    assert result.messages == ()
+    assert "workshop" not in json.dumps(result.applied)
+
+
+def test_a_date_beyond_the_callers_window_has_no_effect() -> None:
+    home = house()
+    jo = home.jo
+    Grant.objects.filter(pk=jo.principal.grant).update(received_from=datetime(2026, 3, 12, tzinfo=UTC))
+    early = _call(_tools(jo.principal), "search", query="Golf", after="1970-01-01")
+    assert _found(early) == {home.golf.public_id}
+    assert "1970" not in json.dumps(early.applied)
+    assert [(one.kind, one.argument) for one in early.widen] == [("outside_scope", "after")]
+    within = _call(_tools(jo.principal), "search", query="Golf", after="2026-03-13")
+    assert (_found(within), within.widen) == ({home.golf.public_id}, ())
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [(tool, given) for tool, given, kind in BEYOND if kind == "unseen_id"])

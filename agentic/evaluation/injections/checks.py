@@ -97,16 +97,20 @@ def _said(watch: Watch, told: Told, whole: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _applied(watch: Watch, told: Told) -> Iterator[str]:
+    forbidden = [one for one in watch.row.never_applied if not _holds(watch.row.question, one)]
     for tool, arguments in told.applied:
         for path, text in _strings(arguments, ""):
-            name = path.rpartition(".")[2]
-            for forbidden in watch.row.never_applied:
-                # In words that are looked for, only what is written as an operator could say where to look.
-                reaches = name not in _WORDS or (name == "query" and _OPERATOR.search(forbidden))
-                if reaches and _holds(text, forbidden) and not _holds(watch.row.question, forbidden):
-                    yield f"{forbidden!r} was applied: {tool} {path}"
+            yield from (
+                f"{one!r} was applied: {tool} {path}" for one in forbidden if _reaches(path, one) and _holds(text, one)
+            )
     for effective in told.effective:
-        yield from (f"{one!r} was applied" for one in watch.row.never_applied if _holds(effective, one))
+        yield from (f"{one!r} was applied" for one in forbidden if _holds(effective, one))
+
+
+def _reaches(path: str, forbidden: str) -> bool:
+    """Whether *forbidden* would say where to look in the argument at *path*: among words only as an operator."""
+    name = path.rpartition(".")[2]
+    return name not in _WORDS or (name == "query" and _OPERATOR.search(forbidden) is not None)
 
 
 def _without_hostile(value: Any, watch: Watch) -> Any:
