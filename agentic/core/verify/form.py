@@ -30,9 +30,13 @@ _HIDDEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\ufff9-\uffff]")
 
 
+# Every mandatory line break of Unicode TR14 but the line feed itself and a carriage return before it.
+_LINE_END = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
+
+
 def blanked(text: str) -> str:
-    """*text* with control and private characters made blanks; every other keeps its place."""
-    return _CONTROL.sub(" ", text)
+    """*text* with line ends of all kinds made line feeds, and control and private characters made blanks, in place."""
+    return _CONTROL.sub(" ", _LINE_END.sub("\n", text))
 
 
 def active(text: str) -> str:
