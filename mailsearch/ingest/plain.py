@@ -2,9 +2,10 @@
 
 import binascii
 import re
+from collections.abc import Iterator
 
 from mailsearch.hits import Block, BlockKind
-from mailsearch.ingest import blocks, charset, regions
+from mailsearch.ingest import blocks, charset, lines, regions
 from mailsearch.ingest.parsed import ParsedText
 
 _PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
@@ -71,9 +72,34 @@ def _is_uu(line: str) -> bool:
     return needed - 3 <= len(line) <= needed + 5 and line.isascii() and line.isprintable() and line == line.upper()
 
 
-def mark_blocks(text: str) -> tuple[Block, ...]:
-    """The blocks of *text* in order: each line with words belongs to exactly one."""
-    found: list[Block] = []
+def mark_blocks(text: str, *, printed: bool = False) -> tuple[Block, ...]:
+    """The blocks of *text* in order: each line with words belongs to exactly one.
+
+    Lines that were wrapped make one paragraph; lines that end where their writer wanted are blocks of their own.
+    *printed* says that the text is from pages in proportional type.
+    """
+    return tuple(part for block in _marked(text) for part in _apart(text, block, printed))
+
+
+def _apart(text: str, block: Block, printed: bool) -> Iterator[Block]:
+    """*block*, or what it falls apart into at the line ends that were chosen."""
+    own = text[block.start : block.end].split("\n") if block.kind == "paragraph" else []
+    contents = [_split_prefix(line)[1] for line in own]
+    ends = lines.chosen_ends(contents, printed=printed) if len(own) > 1 else []
+    if not any(ends):
+        yield block
+        return
+    start = position = block.start
+    first = 0
+    for number, line in enumerate(own):
+        if number == len(ends) or ends[number]:
+            kind = lines.kind_of(contents[number]) if first == number else "paragraph"
+            yield Block(start, position + len(line), kind)
+            start, first = position + len(line) + 1, number + 1
+        position += len(line) + 1
+
+
+def _marked(text: str) -> Iterator[Block]:
     start = end = -1
     kind: BlockKind = "paragraph"
     quote = ""
@@ -89,7 +115,7 @@ def mark_blocks(text: str) -> tuple[Block, ...]:
         blank = not content.strip()
         ends = (blank and not fenced) or prefix != quote or _parts(kind, line_kind, content)
         if start >= 0 and ends:
-            found.append(Block(start, end, kind))
+            yield Block(start, end, kind)
             start = -1
         if not blank:
             if start < 0:
@@ -97,8 +123,7 @@ def mark_blocks(text: str) -> tuple[Block, ...]:
             end = line_end
         position = line_end + 1
     if start >= 0:
-        found.append(Block(start, end, kind))
-    return tuple(found)
+        yield Block(start, end, kind)
 
 
 def _split_prefix(line: str) -> tuple[str, str]:

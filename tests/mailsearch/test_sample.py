@@ -231,6 +231,22 @@ def test_every_gold_quote_stands_in_the_own_words_of_its_message(
     assert not missing
 
 
+def test_every_gold_quote_of_an_attachment_stands_in_one_block_and_few_blocks_hold_several_lines(
+    questions: list[dict[str, Any]], by_id: dict[str, list[Mail]]
+) -> None:
+    across: list[str] = []
+    for gold in (gold for question in questions for gold in question["gold"] if gold.get("part")):
+        message = by_id[gold["message_id"]][0].message
+        part = next(one for one in attachments_of(message) if one.get_filename() == gold["part"])
+        _, parsed = read_text(content_of(part), part.get_content_type(), gold["part"])
+        blocks = [parsed.text[block.start : block.end] for block in parsed.blocks]
+        if not any(flat(gold["quote"]) in flat(block) for block in blocks):
+            across.append(gold["quote"])
+        if gold["part"].endswith(".pdf"):
+            assert sum("\n" in block for block in blocks) <= 1, gold["part"]
+    assert not across
+
+
 def test_every_alternative_is_a_message_of_the_sample(
     questions: list[dict[str, Any]], by_id: dict[str, list[Mail]]
 ) -> None:

@@ -60,7 +60,7 @@ def _read_page(page: pypdfium2.PdfPage, builder: TextBuilder) -> None:
         # Bounded by the page, so that text off its edges stays out.
         shown = textpage.get_text_bounded()
     text = _clean(shown)
-    for block in plain.mark_blocks(text):
+    for block in plain.mark_blocks(text, printed=True):
         builder.add(text[block.start : block.end], block.kind)
     textpage.close()
     page.close()
