@@ -184,7 +184,9 @@ class TenantSettingsAdmin(ModelAdmin[Any]):
         return False
 
 
-_LIMITS = ("agentic_max_steps", "agentic_max_seconds", "agentic_daily_cap", "verification", "removed_text")
+_BUDGETS = ("agentic_max_steps", "agentic_max_seconds")
+_CAPS = ("agentic_daily_cap", "agentic_daily_tokens", "agentic_daily_cost_usd", "agentic_key_share")
+_LIMITS = (*_BUDGETS, *_CAPS, "verification", "removed_text")
 
 
 @admin.register(AgentPolicy)
@@ -192,7 +194,7 @@ class AgentPolicyAdmin(TenantSettingsAdmin):
     """The budgets by tenant. An empty field inherits; the row without a tenant holds the defaults of all."""
 
     list_display = ("tenant_words", *_LIMITS, "in_force", "used_today", "updated_at")
-    list_editable = ("agentic_max_steps", "agentic_max_seconds", "agentic_daily_cap")
+    list_editable = (*_BUDGETS, *_CAPS)
     list_select_related = ("tenant",)
     search_fields = ("tenant__slug",)
     fields = ("tenant", *_LIMITS)

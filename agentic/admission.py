@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.utils import timezone
 from psycopg import AsyncConnection
@@ -16,6 +17,7 @@ from agentic.callers import Principal, scope_now
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
 from agentic.core.question import Question
+from agentic.llm.wire import Prices
 from agentic.policies import EffectivePolicy, effective
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
@@ -24,7 +26,16 @@ from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, session
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
+_NO_PRICES = Prices()
+# For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
+_CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
 Connection = AsyncConnection[TupleRow]
+_STATE = """
+INSERT INTO agentic_runstate
+    (run_id, tenant_id, status, cancel_requested, leased_until, counted_on, reserved_tokens, reserved_cost_usd)
+VALUES (%(run)s, %(tenant)s, 'queued', false, statement_timestamp() + make_interval(secs => %(lease)s),
+    %(day)s, %(tokens)s, %(cost)s)
+"""
 
 
 class NotPermitted(Exception):
@@ -69,6 +80,10 @@ class Models:
 
     answering: Model
     fallback: Model | None = None
+    # False for the built-in reader, which costs nothing and can be asked nothing but a run's question.
+    chat: bool = True
+    # Of the dearer of the two, as far as they are known.
+    prices: Prices = _NO_PRICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +134,13 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
             earlier = await _replay(conn, principal, ask)
             if earlier is not None:
                 return earlier
-            await caps.take(conn, principal.tenant, policy.daily_cap)
+            taken = await _take(conn, principal, policy, limits, answering)
             # The count holds back the tenant's other starts, so two that came together are told apart here.
             earlier = await _replay(conn, principal, ask)
             if earlier is not None:
                 raise _AlreadyStarted(earlier)
             await _check_concurrency(conn, principal)
-            run, public_id = await _write_head(conn, principal, ask, question, limits, scope, policy, answering)
+            run, public_id = await _write_head(conn, principal, ask, question, limits, scope, policy, answering, taken)
     except _AlreadyStarted as started:
         return started.earlier
     except caps.DailyCapReached:
@@ -134,12 +149,31 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
         if earlier is None:
             raise
         return earlier
+    limits = dataclasses.replace(
+        limits, run_tokens=taken.tokens, run_cost_usd=None if taken.cost_usd is None else float(taken.cost_usd)
+    )
     return Started(principal, run, public_id, question, limits, scope, policy, answering, began)
 
 
 def _circumstances(principal: Principal) -> tuple[EffectivePolicy, str, Scope]:
     zone = Tenant.objects.values_list("timezone", flat=True).get(pk=principal.tenant)
     return effective(principal.tenant), zone, scope_now(principal, Permission.SEARCH_AGENTIC)
+
+
+async def _take(
+    conn: Connection, principal: Principal, policy: EffectivePolicy, limits: Limits, answering: Models
+) -> caps.Taken:
+    allowed = policy.caps
+    if not answering.chat:
+        allowed = dataclasses.replace(allowed, tokens=None, cost_usd=None)
+    return await caps.take(conn, principal.tenant, principal.caller, allowed, _need(limits, answering.prices))
+
+
+def _need(limits: Limits, prices: Prices) -> caps.Need:
+    """The most that a run can use: all steps, each with all the mail that may be shown."""
+    prompt = limits.max_steps * (limits.run_characters // _CHARACTERS_PER_TOKEN + _STATIC_TOKENS)
+    completion = limits.max_steps * limits.output_tokens
+    return caps.Need(prompt + completion, Decimal(str(prices.cost(prompt, 0, completion))))
 
 
 class _AlreadyStarted(Exception):
@@ -180,7 +214,7 @@ async def _check_concurrency(conn: Connection, principal: Principal) -> None:
 
 async def _write_head(
     conn: Connection, principal: Principal, ask: Ask, question: Question,
-    limits: Limits, scope: Scope, policy: EffectivePolicy, answering: Models,
+    limits: Limits, scope: Scope, policy: EffectivePolicy, answering: Models, taken: caps.Taken,
 ) -> tuple[int, str]:  # fmt: skip
     public_id = models.run_public_id()
     run = await add(
@@ -205,12 +239,7 @@ async def _write_head(
         service_version=versions.service(),
         evaluation=await _is_evaluation(conn, principal.tenant),
     )
-    await add(conn, models.RunState, run=run, tenant=principal.tenant)
-    await conn.execute(
-        "UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %s)"
-        " WHERE run_id = %s",
-        (LEASE_SECONDS, run),
-    )
+    await conn.execute(_STATE, {**_holding(taken), "run": run, "tenant": principal.tenant})
     if ask.idempotency_key:
         await add(
             conn,
@@ -223,6 +252,11 @@ async def _write_head(
         )
     await ring(conn, principal.tenant, public_id)
     return run, public_id
+
+
+def _holding(taken: caps.Taken) -> dict[str, object]:
+    reserved = taken.reserved
+    return {"day": taken.day, "tokens": reserved.tokens, "cost": reserved.cost_usd, "lease": LEASE_SECONDS}
 
 
 async def _is_evaluation(conn: Connection, tenant: int) -> bool:

@@ -25,7 +25,7 @@ async def models_for(tenant: int) -> Models:
     may_leave = await in_worker(_may_leave, tenant)
     configured = _configured()
     if configured is None or may_leave == Tenant.MayLeave.NOTHING:
-        return Models(reader())
+        return Models(reader(), chat=False)
     return configured
 
 
@@ -58,7 +58,10 @@ def _configured() -> Models | None:
 def _made(named: tuple[tuple[str, str], ...]) -> Models | None:
     """The same models every time, since they keep connections and know whether they answered lately."""
     answering, fallback = configured_models(dict(named))
-    return Models(answering, fallback) if answering is not None else None
+    if answering is None:
+        return None
+    dearer = max((one.prices for one in (answering, fallback) if one), key=lambda prices: prices.prompt)
+    return Models(answering, fallback, prices=dearer)
 
 
 def _may_leave(tenant: int) -> str:

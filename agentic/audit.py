@@ -210,6 +210,7 @@ def event_data(event: Event) -> Mapping[str, object]:
                 "model": event.model,
                 "tool_calls": event.tool_calls,
                 "tokens": tokens_json(event.usage),
+                "cost_usd": event.usage.cost_usd,
                 "fault": event.fault,
                 "detail": event.detail,
                 "took_ms": event.took_ms,

@@ -1,21 +1,72 @@
-"""The daily cap: how many runs a tenant may start in one of its days, taken by one conditional statement."""
+"""The caps of a tenant's day: runs, tokens and money, and the share of each that one caller may use.
 
+A run is counted, and tokens and money reserved for it, by statements that hold the tenant's row of the day until the
+admission is written; at the run's end what it really used takes the place of what was reserved, once.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
+from agentic.core.ports import Usage
+
+Connection = AsyncConnection[TupleRow]
+What = Literal["runs", "tokens", "USD"]
+Whose = Literal["tenant", "caller"]
+# What is only held by runs under way is free again when they end: asking again soon is worth while.
+_HELD_SECONDS = 5
 # The day is the tenant's, by the database's clock; daylight saving is Postgres's business.
 _TAKE = """
-INSERT INTO agentic_dailyuse AS use (tenant_id, day, used)
-SELECT id, (statement_timestamp() AT TIME ZONE timezone)::date, 1 FROM mailsearch_tenant WHERE id = %(tenant)s
+INSERT INTO agentic_dailyuse AS use (tenant_id, day, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
+SELECT id, (statement_timestamp() AT TIME ZONE timezone)::date, 1, 0, 0, 0, 0
+FROM mailsearch_tenant WHERE id = %(tenant)s
 ON CONFLICT (tenant_id, day) DO UPDATE SET used = use.used + 1 WHERE use.used < %(cap)s
-RETURNING used
+RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
+"""
+_TAKE_SHARE = """
+INSERT INTO agentic_calleruse AS use
+    (tenant_id, day, caller, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
+VALUES (%(tenant)s, %(day)s, %(caller)s, 1, 0, 0, 0, 0)
+ON CONFLICT (tenant_id, day, caller) DO UPDATE SET used = use.used + 1 WHERE use.used < %(cap)s
+RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
+"""
+_RESERVE = """
+WITH mine AS (
+    UPDATE agentic_calleruse SET reserved_tokens = reserved_tokens + %(tokens)s,
+        reserved_cost_usd = reserved_cost_usd + %(cost)s
+    WHERE tenant_id = %(tenant)s AND day = %(day)s AND caller = %(caller)s
+)
+UPDATE agentic_dailyuse SET reserved_tokens = reserved_tokens + %(tokens)s,
+    reserved_cost_usd = reserved_cost_usd + %(cost)s
+WHERE tenant_id = %(tenant)s AND day = %(day)s
+"""
+# The day's row first, as where a run is counted: who locks the same rows in the same order waits, but not for ever.
+_SETTLE_DAY = """
+UPDATE agentic_dailyuse use SET tokens = use.tokens + %(tokens)s, cost_usd = use.cost_usd + %(cost)s,
+    reserved_tokens = use.reserved_tokens - held.reserved_tokens,
+    reserved_cost_usd = use.reserved_cost_usd - held.reserved_cost_usd
+FROM agentic_runstate held
+WHERE held.run_id = %(run)s AND use.tenant_id = held.tenant_id AND use.day = held.counted_on
+"""
+_SETTLE_SHARE = """
+WITH mine AS (
+    UPDATE agentic_calleruse use SET tokens = use.tokens + %(tokens)s, cost_usd = use.cost_usd + %(cost)s,
+        reserved_tokens = use.reserved_tokens - held.reserved_tokens,
+        reserved_cost_usd = use.reserved_cost_usd - held.reserved_cost_usd
+    FROM agentic_runstate held JOIN agentic_run run ON run.id = held.run_id
+    WHERE held.run_id = %(run)s AND use.tenant_id = held.tenant_id AND use.day = held.counted_on
+        AND use.caller = run.caller
+)
+UPDATE agentic_runstate SET counted_on = NULL, reserved_tokens = 0, reserved_cost_usd = 0 WHERE run_id = %(run)s
 """
 _TODAY = """
-SELECT coalesce(use.used, 0), today.ends, today.timezone,
+SELECT coalesce(use.used, 0), coalesce(use.tokens, 0), coalesce(use.cost_usd, 0), today.ends, today.timezone,
        greatest(1, ceil(extract(epoch FROM today.ends - statement_timestamp())))::int
 FROM (
     SELECT id, timezone, (statement_timestamp() AT TIME ZONE timezone)::date AS day,
@@ -30,42 +81,183 @@ class AgenticSearchOff(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Caps:
+    """What a tenant's day allows. None is no cap; *key_share* is the percentage of each that one caller may use."""
+
+    runs: int
+    tokens: int | None = None
+    cost_usd: Decimal | None = None
+    key_share: int = 100
+
+    @property
+    def share(self) -> "Caps":
+        """What the day allows to one caller: one run and one token at least."""
+        return Caps(
+            max(1, self.runs * self.key_share // 100),
+            None if self.tokens is None else max(1, self.tokens * self.key_share // 100),
+            None if self.cost_usd is None else self.cost_usd * self.key_share / 100,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The most that one run can use of tokens and money."""
+
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A counted run: the tenant's day that it counts for, what is reserved for it, and what it may use at most.
+
+    `tokens` and `cost_usd` are None where the day has no such cap.
+    """
+
+    day: date
+    reserved: Need
+    tokens: int | None
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class Today:
-    """A tenant's runs of today, and when its next day begins."""
+    """What a tenant has used of today, and when its next day begins."""
 
     used: int
+    tokens: int
+    cost_usd: Decimal
     # On the tenant's clock.
     ends: datetime
     seconds_left: int
 
 
 class DailyCapReached(Exception):
-    """All of today's runs are used."""
+    """A cap of today is used up by the tenant, or the share of it by the caller.
 
-    def __init__(self, cap: int, today: Today) -> None:
-        super().__init__(f"{today.used} of {cap} used")
-        self.cap = cap
-        self.today = today
-
-
-async def take(conn: AsyncConnection[TupleRow], tenant: int, cap: int) -> None:
-    """Count one more run of *tenant*, if fewer than *cap* were counted today.
-
-    Until the transaction ends, no other run of the tenant can be counted; if it is rolled back, this one is not.
-    Raises AgenticSearchOff and DailyCapReached.
+    `held` is true where runs under way hold what is left. `retry_after` is in seconds.
     """
-    if cap == 0:
+
+    def __init__(self, amount: "Amount", today: Today) -> None:
+        super().__init__(str(amount))
+        self.amount = amount
+        self.today = today
+        self.held = amount.used < amount.cap
+        self.retry_after = min(_HELD_SECONDS, today.seconds_left) if self.held else today.seconds_left
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How far one cap is used: by runs that ended, and by what is held for those under way."""
+
+    what: What
+    whose: Whose
+    cap: int | Decimal
+    used: int | Decimal
+    held: int | Decimal = 0
+
+    @property
+    def room(self) -> int | Decimal:
+        return self.cap - self.used - self.held
+
+    def __str__(self) -> str:
+        of_whom = " by this caller" if self.whose == "caller" else ""
+        unit = "" if self.what == "runs" else f" {self.what}"
+        held = f" and {_plain(self.held)} held by runs under way" if self.held else ""
+        return f"{_plain(self.used)} of {_plain(self.cap)}{unit} used{of_whom}{held}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """A row of use, with the new run counted in it."""
+
+    day: date
+    tokens: int
+    reserved_tokens: int
+    cost_usd: Decimal
+    reserved_cost_usd: Decimal
+
+    def amounts(self, caps: Caps, whose: Whose) -> Iterable[Amount]:
+        if caps.tokens is not None:
+            yield Amount("tokens", whose, caps.tokens, self.tokens, self.reserved_tokens)
+        if caps.cost_usd is not None:
+            yield Amount("USD", whose, caps.cost_usd, self.cost_usd, self.reserved_cost_usd)
+
+
+async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Need | None = None) -> Taken:
+    """Count one more run of *caller*, and reserve *need* or what is left of it, if the day has anything left.
+
+    Until the transaction ends, no other run of the tenant can be counted; if it is rolled back, this one is not. So let
+    errors out of the transaction. Raises AgenticSearchOff and DailyCapReached.
+    """
+    if caps.runs == 0:
         raise AgenticSearchOff
-    cursor = await conn.execute(_TAKE, {"tenant": tenant, "cap": cap})
-    if await cursor.fetchone() is None:
-        raise DailyCapReached(cap, await today(conn, tenant))
+    share = caps.share
+    day = await _count(conn, _TAKE, {"tenant": tenant, "cap": caps.runs})
+    if day is None:
+        raise await _reached(conn, tenant, Amount("runs", "tenant", caps.runs, caps.runs))
+    mine = await _count(conn, _TAKE_SHARE, {"tenant": tenant, "cap": share.runs, "day": day.day, "caller": caller})
+    if mine is None:
+        raise await _reached(conn, tenant, Amount("runs", "caller", share.runs, share.runs))
+    amounts = [*day.amounts(caps, "tenant"), *mine.amounts(share, "caller")]
+    short = next((one for one in amounts if one.room <= 0), None)
+    if short is not None:
+        raise await _reached(conn, tenant, short)
+    taken = _share_out(day.day, amounts, need or Need())
+    if taken.reserved != Need():
+        given = {"tokens": taken.reserved.tokens, "cost": taken.reserved.cost_usd}
+        await conn.execute(_RESERVE, {"tenant": tenant, "day": taken.day, "caller": caller, **given})
+    return taken
 
 
-async def today(conn: AsyncConnection[TupleRow], tenant: int) -> Today:
+async def settle(conn: Connection, run: int, usage: Usage) -> None:
+    """Put what *run* used in the place of what was reserved for it.
+
+    For whoever has just ended the run, in the same transaction: so it happens once.
+    """
+    used = {"run": run, "tokens": usage.prompt + usage.completion, "cost": Decimal(str(usage.cost_usd))}
+    await conn.execute(_SETTLE_DAY, used)
+    await conn.execute(_SETTLE_SHARE, used)
+
+
+async def today(conn: Connection, tenant: int) -> Today:
     """How much of its day *tenant* has used."""
     cursor = await conn.execute(_TODAY, {"tenant": tenant})
     row = await cursor.fetchone()
     if row is None:
         raise LookupError(f"There is no tenant {tenant}.")
-    used, ends, zone, seconds_left = row
-    return Today(used, ends.astimezone(ZoneInfo(zone)), seconds_left)
+    used, tokens, cost, ends, zone, seconds_left = row
+    return Today(used, tokens, cost, ends.astimezone(ZoneInfo(zone)), seconds_left)
+
+
+async def _count(conn: Connection, statement: str, values: Mapping[str, object]) -> _Counter | None:
+    row = await (await conn.execute(statement, values)).fetchone()
+    return _Counter(*row) if row else None
+
+
+async def _reached(conn: Connection, tenant: int, amount: Amount) -> DailyCapReached:
+    return DailyCapReached(amount, await today(conn, tenant))
+
+
+def _share_out(day: date, amounts: Iterable[Amount], need: Need) -> Taken:
+    """What a run is given: as much as it can need, or all that is left. What costs nothing known reserves nothing."""
+    rooms: dict[What, int | Decimal] = {}
+    for one in amounts:
+        rooms[one.what] = min(one.room, rooms.get(one.what, one.room))
+    tokens = int(rooms["tokens"]) if "tokens" in rooms else None
+    cost = Decimal(rooms["USD"]) if "USD" in rooms else None
+    reserved = Need(
+        0 if tokens is None else min(need.tokens, tokens),
+        Decimal(0) if cost is None else min(need.cost_usd, cost),
+    )
+    return Taken(
+        day,
+        reserved,
+        tokens if tokens is None else reserved.tokens or tokens,
+        cost if cost is None else reserved.cost_usd or cost,
+    )
+
+
+def _plain(number: int | Decimal) -> str:
+    """Digits without an exponent and without zeros that say nothing."""
+    return f"{number.normalize():f}" if isinstance(number, Decimal) else str(number)

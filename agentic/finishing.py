@@ -10,12 +10,13 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
-from agentic import models
+from agentic import caps, models
 from agentic.audit import Recorder, add, ring
 from agentic.callers import Principal, scope_now
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Finished
+from agentic.core.ports import Usage
 from agentic.mailjson import coverage_json
 from agentic.workers import in_worker
 from mailsearch.hits import Coverage
@@ -146,6 +147,7 @@ async def _write_end(conn: Connection, recorder: Recorder, finished: Finished, c
     )
     status = "cancelled" if finished.reason == "cancelled" else "finished"
     await _change_status(conn, recorder.run, status)
+    await caps.settle(conn, recorder.run, finished.usage)
     await recorder.add_event(conn, name="done", phase="answer", step=None, data={})
     await ring(conn, recorder.tenant, recorder.public_id)
 
@@ -166,6 +168,7 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
     async with session(recorder.binding) as conn:
         await _change_status(conn, recorder.run, status, only_left_over=only_left_over)
         so_far = await _so_far(conn, recorder.run)
+        await caps.settle(conn, recorder.run, so_far.usage)
         recorder.seq = so_far.seq
         recorder.began = time.monotonic() - so_far.ms / 1000
         for draft in recorder.drafts:
@@ -186,6 +189,10 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
             seconds=so_far.ms / 1000,
             model_calls=so_far.asked,
             tool_calls=so_far.called,
+            prompt_tokens=so_far.prompt,
+            cached_tokens=so_far.cached,
+            completion_tokens=so_far.completion,
+            cost_usd=so_far.cost_usd,
             model=so_far.model,
         )
         await recorder.add_event(conn, name="done", phase="answer", step=None, data={})
@@ -203,6 +210,14 @@ class _SoFar:
     asked: int
     called: int
     usable: int
+    prompt: int
+    cached: int
+    completion: int
+    cost_usd: float
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.prompt, self.cached, self.completion, self.cost_usd)
 
 
 async def _so_far(conn: Connection, run: int) -> _SoFar:
@@ -210,7 +225,11 @@ async def _so_far(conn: Connection, run: int) -> _SoFar:
         "SELECT (SELECT model FROM agentic_run WHERE id = %(run)s),"
         " coalesce(max(seq), 0), coalesce(max(at_ms), 0), coalesce(max(step), 0),"
         " count(*) FILTER (WHERE event = 'asked'), count(*) FILTER (WHERE event = 'called'),"
-        " count(*) FILTER (WHERE event = 'replied' AND coalesce(data->>'fault', '') = '')"
+        " count(*) FILTER (WHERE event = 'replied' AND coalesce(data->>'fault', '') = ''),"
+        " coalesce(sum((data#>>'{tokens,prompt}')::bigint), 0)::bigint,"
+        " coalesce(sum((data#>>'{tokens,cached}')::bigint), 0)::bigint,"
+        " coalesce(sum((data#>>'{tokens,completion}')::bigint), 0)::bigint,"
+        " coalesce(sum((data->>'cost_usd')::float8), 0)"
         " FROM agentic_traceevent WHERE run_id = %(run)s",
         {"run": run},
     )

@@ -4,6 +4,8 @@ Rows of the audit are added and never changed: triggers refuse UPDATE, DELETE an
 has no right to them (migrations/0002). What must change while a run lives stands in RunState and DailyUse.
 """
 
+from decimal import Decimal
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -52,6 +54,29 @@ class AgentPolicy(models.Model):
         validators=[MaxValueValidator(1_000_000)],
         help_text="Runs that the tenant may start in a day of its time zone; 0 switches them off; default 500.",
     )
+    agentic_daily_tokens = models.PositiveBigIntegerField(
+        "search.agentic_daily_tokens",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(1_000_000_000_000)],
+        help_text="Tokens of prompts and replies that the tenant's runs may use in a day; default: no cap.",
+    )
+    agentic_daily_cost_usd = models.DecimalField(
+        "search.agentic_daily_cost_usd",
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal("0.01"))],
+        help_text="USD that the model may cost the tenant in a day, by its list prices; default: no cap.",
+    )
+    agentic_key_share = models.PositiveSmallIntegerField(
+        "search.agentic_key_share",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Per cent of each daily cap that one key or person may use: 1 to 100, default 100.",
+    )
     verification = models.CharField(max_length=10, choices=Verification.choices, null=True, blank=True)
     removed_text = models.CharField(max_length=10, choices=RemovedText.choices, null=True, blank=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -60,15 +85,37 @@ class AgentPolicy(models.Model):
         verbose_name_plural = "agent policies"
 
 
-class DailyUse(models.Model):
-    """Runs that a tenant was admitted on one of its days. Taken by one conditional statement, never read-then-write."""
+class Use(models.Model):
+    """What was used in one day of a tenant. Changed by conditional statements alone (agentic/caps.py)."""
 
     tenant = models.ForeignKey(Tenant, models.CASCADE)
     day = models.DateField()
+    # Runs that were admitted.
     used = models.PositiveIntegerField(default=0)
+    # Of runs that ended; and what is held for those under way.
+    tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
+    reserved_tokens = models.BigIntegerField(default=0)
+    reserved_cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
+
+    class Meta:
+        abstract = True
+
+
+class DailyUse(Use):
+    """What a whole tenant used."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["tenant", "day"], name="daily_use_once")]
+
+
+class CallerUse(Use):
+    """What one caller used of it."""
+
+    caller = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["tenant", "day", "caller"], name="caller_use_once")]
 
 
 class Run(models.Model):
@@ -119,6 +166,10 @@ class RunState(models.Model):
     cancel_requested = models.BooleanField(default=False)
     # The process that drives the run renews this; one that died leaves it to run out.
     leased_until = models.DateTimeField(null=True)
+    # The tenant's day that the run counts for and what it holds of that day, until it ends.
+    counted_on = models.DateField(null=True)
+    reserved_tokens = models.BigIntegerField(default=0)
+    reserved_cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
 
 
 class RunRow(models.Model):

@@ -1,21 +1,24 @@
 """The limits that hold for a tenant: its own, where it has none the defaults' row, and then what is built in."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from agentic.caps import Caps
 from agentic.core.answer import Policy
 from agentic.models import AgentPolicy
 
-STEPS, SECONDS, DAILY_CAP = 6, 8, 500
+STEPS, SECONDS, DAILY_CAP, KEY_SHARE = 6, 8, 500, 100
+_CAPS = Caps(DAILY_CAP)
 
 
 @dataclass(frozen=True, slots=True)
 class EffectivePolicy:
-    """`search.agentic_max_steps`, `search.agentic_max_seconds`, `search.agentic_daily_cap` and how answers are kept."""
+    """What `search.agentic_…` is for a tenant, and how its answers are kept."""
 
     max_steps: int = STEPS
     max_seconds: int = SECONDS
-    # Runs that may start in one day of the tenant's time zone; 0 switches them off.
-    daily_cap: int = DAILY_CAP
+    # What one day of the tenant's time zone allows; no runs at all switches agentic search off.
+    caps: Caps = _CAPS
     verification: Policy = "standard"
     # masked withheld full
     removed_text: str = "masked"
@@ -31,12 +34,22 @@ def effective(tenant: int) -> EffectivePolicy:
     # Who lets nothing stand without a quote is shown nothing unverified either, unless somebody says so.
     removed = "withheld" if verification == "strict" else builtin.removed_text
     return EffectivePolicy(
-        max_steps=next((row.agentic_max_steps for row in chain if row.agentic_max_steps is not None), STEPS),
-        max_seconds=next((row.agentic_max_seconds for row in chain if row.agentic_max_seconds is not None), SECONDS),
-        daily_cap=next((row.agentic_daily_cap for row in chain if row.agentic_daily_cap is not None), DAILY_CAP),
+        max_steps=_given(chain, "agentic_max_steps", STEPS),
+        max_seconds=_given(chain, "agentic_max_seconds", SECONDS),
+        caps=Caps(
+            runs=_given(chain, "agentic_daily_cap", DAILY_CAP),
+            tokens=_given(chain, "agentic_daily_tokens", None),
+            cost_usd=_given(chain, "agentic_daily_cost_usd", None),
+            key_share=_given(chain, "agentic_key_share", KEY_SHARE),
+        ),
         verification=verification,
         removed_text=_first(chain, "removed_text", removed),
     )
+
+
+def _given(chain: list[AgentPolicy], name: str, otherwise: Any) -> Any:
+    """The first value that is set; 0 is one."""
+    return next((value for row in chain if (value := getattr(row, name)) is not None), otherwise)
 
 
 def _first(chain: list[AgentPolicy], name: str, otherwise: str) -> str:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.timezone import now
 
+from agentic.caps import Caps
 from agentic.models import (
     AgentPolicy,
     DailyUse,
@@ -104,18 +105,27 @@ def in_force(policy: AgentPolicy) -> str:
         return ""
     now_held = effective(policy.tenant.pk)
     return (
-        f"{now_held.max_steps} steps · {now_held.max_seconds:g} s · {now_held.daily_cap} a day"
+        f"{now_held.max_steps} steps · {now_held.max_seconds:g} s · {_caps_words(now_held.caps)}"
         f" · {now_held.verification} · removed text {now_held.removed_text}"
     )
 
 
+def _caps_words(caps: Caps) -> str:
+    tokens = f", {caps.tokens:,} tokens" if caps.tokens is not None else ""
+    cost = f", {caps.cost_usd:.2f} USD" if caps.cost_usd is not None else ""
+    share = f", {caps.key_share} % of it a key" if caps.key_share < 100 else ""
+    return f"{caps.runs}{tokens}{cost} a day{share}"
+
+
 def used_today(policy: AgentPolicy) -> str:
-    """Runs of the tenant's present day; empty for the row of defaults."""
+    """Runs of the tenant's present day, and what they used; empty for the row of defaults."""
     if policy.tenant is None:
         return ""
     day = now().astimezone(ZoneInfo(policy.tenant.timezone)).date()
     use = DailyUse.objects.filter(tenant=policy.tenant, day=day).first()
-    return str(use.used if use else 0)
+    if use is None or not use.tokens:
+        return str(use.used if use else 0)
+    return f"{use.used} · {use.tokens:,} tokens · {use.cost_usd:.2f} USD"
 
 
 def _bars(events: list[TraceEvent], seconds: float) -> list[Bar]:

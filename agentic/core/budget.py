@@ -1,7 +1,9 @@
-"""What a run may spend: steps and seconds, with a reserve that only the answer may touch."""
+"""What a run may spend: steps, seconds, tokens and money, with a reserve that only the answer may touch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from agentic.core.ports import Usage
 
 Clock = Callable[[], float]
 
@@ -13,7 +15,11 @@ _OVERHEAD_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that a run may spend. Seconds are of the wall clock; characters are of mail shown to the model."""
+    """The most that a run may spend. Seconds are of the wall clock; characters are of mail shown to the model.
+
+    Tokens and USD are what was reserved of the tenant's day, None where its day has no such cap. What a call costs is
+    known when it is over, so the last one may go beyond them.
+    """
 
     max_steps: int = 6
     max_seconds: float = 8.0
@@ -22,6 +28,8 @@ class Limits:
     result_characters: int = 12_000
     run_characters: int = 120_000
     output_tokens: int = 2_000
+    run_tokens: int | None = None
+    run_cost_usd: float | None = None
 
 
 class Budget:
@@ -34,6 +42,7 @@ class Budget:
     def __init__(self, limits: Limits, clock: Clock, overhead: float) -> None:
         self.limits = limits
         self.steps = 0
+        self.usage = Usage()
         self._clock = clock
         self._started = clock()
         self.deadline = self._started + limits.max_seconds - min(overhead, limits.max_seconds * _OVERHEAD_SHARE)
@@ -42,6 +51,10 @@ class Budget:
     def charge(self) -> None:
         """One reply arrived."""
         self.steps += 1
+
+    def pay(self, usage: Usage) -> None:
+        """A reply cost *usage*, whether or not it is of any use."""
+        self.usage += usage
 
     @property
     def seconds(self) -> float:
@@ -57,13 +70,22 @@ class Budget:
         return self.limits.max_steps - self.steps
 
     @property
-    def only_reserve(self) -> bool:
-        """Whether nothing but the answer may still be paid for."""
-        return self.steps_left <= self.limits.reserve_steps or self._clock() >= self.reserve_from
+    def only_reserve(self) -> str:
+        """The limit of which nothing but the answer may still be paid for: as in `ended`; empty while there is more."""
+        if self.steps_left <= self.limits.reserve_steps:
+            return "steps"
+        return self._spent(1 - RESERVE_SHARE) or ("seconds" if self._clock() >= self.reserve_from else "")
 
     @property
     def ended(self) -> str:
-        """The limit that is used up, `steps` or `seconds`; empty while both last."""
+        """The limit that is used up: `steps`, `seconds`, `tokens` or `cost`; empty while all last."""
         if self.seconds_left <= 0:
             return "seconds"
-        return "steps" if self.steps_left <= 0 else ""
+        return "steps" if self.steps_left <= 0 else self._spent(1)
+
+    def _spent(self, share: float) -> str:
+        """Which of tokens and cost is used up to *share*."""
+        tokens, cost = self.limits.run_tokens, self.limits.run_cost_usd
+        if tokens is not None and self.usage.prompt + self.usage.completion >= tokens * share:
+            return "tokens"
+        return "cost" if cost is not None and self.usage.cost_usd > 0 and self.usage.cost_usd >= cost * share else ""

@@ -17,7 +17,7 @@ from agentic.core.inflight import InFlight
 from agentic.core.labels import Below
 from agentic.core.ledger import Ledger
 from agentic.core.outcome import Ending, decide
-from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCall, Usage
+from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCall
 from agentic.core.question import Question
 from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
 from agentic.core.searching import FIRST_CALL_ID, Search, Searches
@@ -78,7 +78,6 @@ class Loop:
         self._calls = 0
         self._model_calls = 0
         self._unusable = 0
-        self._usage = Usage()
         self._first_evidence_ms: int | None = None
         self._usable = self._over = False
         self._fault = self._last_fault = self._limit = ""
@@ -117,7 +116,7 @@ class Loop:
 
     async def _turn(self) -> AsyncGenerator[Event, None]:
         """One reply, and what it asks for."""
-        forced = self._budget.only_reserve or not self._searches.room_left
+        forced = bool(self._budget.only_reserve) or not self._searches.room_left
         if forced or self._model_calls:
             async for event in self._land(self._take_first(), self._search_until()):
                 yield event
@@ -181,13 +180,13 @@ class Loop:
         except ModelFault as fault:
             if fault.charged:
                 self._budget.charge()
-            self._usage += fault.usage
+            self._budget.pay(fault.usage)
             self._last_fault = fault.code
             late = fault.code in ("timeout", "hung") and self._clock() >= until - _CLOCK_TOLERANCE
             self._reading = None if late else Reading(fault=fault.code, detail=fault.detail, arrived=False)
             return Replied(phase, step, self._model.name, 0, fault.usage, fault.code, fault.detail, took_ms)
         self._budget.charge()
-        self._usage += reply.usage
+        self._budget.pay(reply.usage)
         self._reading = reading = read_reply(reply, {spec.name for spec in self._toolbox.specs})
         calls = len(reading.calls) or int(reading.draft is not None)
         return Replied(phase, step, self._model.name, calls, reply.usage, reading.fault, reading.detail, took_ms)
@@ -351,9 +350,7 @@ class Loop:
         return max(self._budget.reserve_from, now + _FIRST_SEARCH_SHARE * (self._budget.deadline - now))
 
     def _why_forced(self) -> str:
-        if self._budget.steps_left <= self._limits.reserve_steps:
-            return "steps"
-        return "seconds" if self._budget.only_reserve else "characters"
+        return self._budget.only_reserve or "characters"
 
     def _first_query(self) -> str:
         text = " ".join(self._question.text.split())
@@ -386,7 +383,7 @@ class Loop:
             seconds=self._budget.seconds,
             model_calls=self._model_calls,
             tool_calls=self._searches.made,
-            usage=self._usage,
+            usage=self._budget.usage,
             first_evidence_ms=self._first_evidence_ms,
             model=self._model.name,
         )

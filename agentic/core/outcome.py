@@ -13,7 +13,7 @@ class Ending:
     `covered`: what the question names exactly occurs in what that draft cites. `declared`: the model said that the mail
     does not hold the answer, after it had seen what the first search gave. `found`: a tool returned mail.
     `usable`: a usable reply came. `fault`: the reason code of faults that ended the run. `last_fault`: of any fault.
-    `limit`: `steps` or `seconds` where one was used up.
+    `limit`: `steps`, `seconds`, `tokens` or `cost` where one was used up.
     """
 
     cancelled: bool = False

@@ -53,7 +53,7 @@ class HttpModel:
         self._workers_ai = bool(account_id)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._effort = effort
-        self._prices = prices or Prices()
+        self.prices = prices or Prices()
         self._transport = transport
         self._breaker = breaker or Breaker(clock)
         self._clock = clock
@@ -98,7 +98,7 @@ class HttpModel:
         if not self._breaker.admits():
             raise ModelFault("circuit_open", "the model failed repeatedly; it is tried again in a moment")
         began = self._clock()
-        exchange = _Exchange(ReplyBuilder(self.name, self._prices, len(prompt_text(prompt))))
+        exchange = _Exchange(ReplyBuilder(self.name, self.prices, len(prompt_text(prompt))))
         try:
             reply = await self._within(exchange, prompt, deadline)
         except ModelFault as fault:

@@ -141,9 +141,14 @@ async def _usage(principal: Principal) -> Json:
     async with session(Binding(tenant=principal.tenant)) as conn:
         today = await caps.today(conn, principal.tenant)
     return {
-        "daily_cap": policy.daily_cap,
+        "daily_cap": policy.caps.runs,
         "used_today": today.used,
-        "left_today": max(0, policy.daily_cap - today.used),
+        "left_today": max(0, policy.caps.runs - today.used),
+        "daily_tokens": policy.caps.tokens,
+        "tokens_today": today.tokens,
+        "daily_cost_usd": float(policy.caps.cost_usd) if policy.caps.cost_usd is not None else None,
+        "cost_usd_today": float(today.cost_usd),
+        "key_share": policy.caps.key_share,
         "day_ends": today.ends.isoformat(),
         "max_steps": policy.max_steps,
         "max_seconds": policy.max_seconds,

@@ -102,9 +102,9 @@ def _telling(error: Exception) -> Problem | None:
             return error
         case NotPermitted(permission=permission):
             return Problem("not-permitted", f"This needs the permission {permission}.", permission=permission)
-        case caps.DailyCapReached(cap=cap, today=today):
-            detail = f"{today.used} of {cap} used; the count starts again at {iso(today.ends)}."
-            return Problem("daily-cap-reached", detail, retry_after=today.seconds_left)
+        case caps.DailyCapReached(amount=amount, today=today, held=held, retry_after=retry_after):
+            then = "wait for one to end" if held else f"the count starts again at {iso(today.ends)}"
+            return Problem("daily-cap-reached", f"{amount}; {then}.", retry_after=retry_after)
         case TooManyRuns(limit=limit, whose=whose):
             detail = f"{limit} runs of this {whose} are under way; wait for one to end."
             return Problem("too-many-runs", detail, retry_after=1)

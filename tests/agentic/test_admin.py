@@ -123,6 +123,18 @@ def test_an_administrator_changes_a_budget_and_the_change_is_on_record(cast: Cas
     assert act.detail == {"before": {"agentic_max_steps": "None"}, "after": {"agentic_max_steps": "4"}}
 
 
+def test_the_caps_of_a_day_are_set_and_shown_as_they_hold(cast: Cast) -> None:
+    policy = AgentPolicy.objects.get(tenant=cast.tenant)
+    address = reverse("admin:agentic_agentpolicy_change", args=[policy.pk])
+    caps = {"agentic_daily_tokens": "2000000", "agentic_daily_cost_usd": "5.50", "agentic_key_share": "40"}
+    assert cast.bob.post(address, caps).status_code == 302
+    shown = cast.bob.get(_list("agentpolicy")).content.decode()
+    assert "500, 2,000,000 tokens, 5.50 USD a day, 40 % of it a key" in shown
+    cast.bob.post(address, {"agentic_key_share": "101"})
+    policy.refresh_from_db()
+    assert policy.agentic_key_share == 40
+
+
 def test_a_budget_out_of_bounds_is_refused(cast: Cast) -> None:
     policy = AgentPolicy.objects.get(tenant=cast.tenant)
     address = reverse("admin:agentic_agentpolicy_change", args=[policy.pk])

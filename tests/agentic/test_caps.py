@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agentic import caps, policies, runs
+from agentic.caps import Caps
 from agentic.models import AgentPolicy, DailyUse, Run, RunState
 from mailsearch.models import Tenant
 from mailsearch.sessions import Binding, bound, pool, session
@@ -21,10 +22,10 @@ def _used(tenant: Tenant) -> int:
     return sum(DailyUse.objects.filter(tenant=tenant).values_list("used", flat=True))
 
 
-async def _take(tenant: int, cap: int) -> bool:
+async def _take(tenant: int, cap: int, caller: str = "key:jo", share: int = 100) -> bool:
     try:
         async with session(Binding(tenant=tenant)) as conn:
-            await caps.take(conn, tenant, cap)
+            await caps.take(conn, tenant, caller, Caps(cap, key_share=share))
     except caps.DailyCapReached:
         return False
     return True
@@ -46,9 +47,9 @@ def test_a_refused_request_is_told_when_the_day_ends_on_the_tenants_clock() -> N
 
     async def take_two() -> caps.Today:
         async with session(Binding(tenant=tenant.pk)) as conn:
-            await caps.take(conn, tenant.pk, 1)
+            await caps.take(conn, tenant.pk, "key:jo", Caps(1))
             with pytest.raises(caps.DailyCapReached) as refused:
-                await caps.take(conn, tenant.pk, 1)
+                await caps.take(conn, tenant.pk, "key:kim", Caps(1))
             return refused.value.today
 
     today = run(take_two())
@@ -127,8 +128,8 @@ def test_limits_come_from_the_tenant_then_the_defaults_row_then_the_built_in_val
         effective = policies.effective(tenant.pk)
     finally:
         AgentPolicy.objects.filter(pk=defaults.pk).update(agentic_max_steps=None, agentic_daily_cap=None)
-    assert (builtin.max_steps, builtin.max_seconds, builtin.daily_cap) == (6, 8, 500)
-    assert (effective.max_steps, effective.max_seconds, effective.daily_cap) == (3, 8, 7)
+    assert (builtin.max_steps, builtin.max_seconds, builtin.caps) == (6, 8, Caps(500))
+    assert (effective.max_steps, effective.max_seconds, effective.caps.runs) == (3, 8, 7)
     assert (builtin.verification, effective.verification) == ("standard", "strict")
 
 

@@ -243,3 +243,21 @@ def test_a_model_that_cannot_be_cancelled_does_not_hold_up_the_end() -> None:
     last = finished(run(ScriptedModel(stubborn), mail(), limits=Limits(max_seconds=1.6)))
     assert last.outcome == "degraded"
     assert last.seconds < 1.6
+
+
+@pytest.mark.parametrize(
+    ("limit", "budget"), [("tokens", Limits(run_tokens=400)), ("cost", Limits(run_cost_usd=0.004))]
+)
+def test_near_the_end_of_tokens_or_money_only_an_answer_is_asked_for(limit: str, budget: Limits) -> None:
+    lines = (searches("golf"), searches("claim"), searches("insurer"))
+    model = ScriptedModel(*lines, answers(RIGHT))
+    assert finished(run(model, mail(), limits=budget)).outcome == "answered"
+    assert [prompt.forced_tool for prompt in model.prompts] == ["", "", "", "answer"]
+    stubborn = finished(run(ScriptedModel(*lines), mail(), limits=budget))
+    assert (stubborn.outcome, stubborn.reason, stubborn.model_calls) == ("budget_exhausted", limit, 4)
+
+
+def test_no_call_is_begun_once_tokens_are_used_up() -> None:
+    model = ScriptedModel(searches("golf"), searches("claim"), answers(RIGHT))
+    last = finished(run(model, mail(), limits=Limits(run_tokens=220)))
+    assert (last.outcome, last.reason, last.model_calls) == ("budget_exhausted", "tokens", 2)
