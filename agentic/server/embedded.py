@@ -45,6 +45,8 @@ log_statement = none
 log_min_error_statement = panic
 log_min_duration_statement = -1
 log_parameter_max_length_on_error = 0
+# Without the lines that name the value at which a statement failed.
+log_error_verbosity = terse
 logging_collector = off
 """
 

@@ -179,7 +179,9 @@ EVENTSTREAM_CHANNELMANAGER_CLASS = "agentic.stream.OnlyOwnRuns"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {"()": "agentic.server.logs.Line", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": environment.text("PM_LOG_LEVEL", "WARNING")},
 }
