@@ -269,6 +269,31 @@ def test_the_language_is_that_of_the_new_words() -> None:
     assert detect("ok") == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Thanks, see you tomorrow at the station.", "en"),
+        ("Please find the invoice attached. Regards, Ben", "en"),
+        ("How far? The goods don reach, you fit come", "en"),
+        ("Vielen Dank, wir sehen uns morgen am Bahnhof.", "de"),
+        ("Merci beaucoup, à demain à la gare.", "fr"),
+        ("Muchas gracias, nos vemos mañana en la estación.", "es"),
+        ("Bedankt, tot morgen op het station.", "nl"),
+        ("Děkuji, uvidíme se zítra na nádraží.", "cs"),
+        ("Спасибо за счёт, мы увидимся с вами завтра на вокзале.", "ru"),
+        ("ありがとうございます、明日駅で会いましょう。", "ja"),
+        ("谢谢，明天在车站见。请带上发票。", "zh"),
+        ("감사합니다, 내일 역에서 만나요.", "ko"),
+        ("ขอบคุณครับ เจอกันพรุ่งนี้ที่สถานี", "th"),
+        ("شكرا جزيلا، نراكم غدا في المحطة", "ar"),
+        ("תודה רבה, נתראה מחר בתחנה", "he"),
+        ("धन्यवाद, कल स्टेशन पर मिलते हैं", "hi"),
+    ],
+)
+def test_short_texts_are_in_a_language_that_search_knows(text: str, language: str) -> None:
+    assert detect(text) == language
+
+
 def test_near_duplicates_share_a_hash() -> None:
     assert words_hash("The roof\nis done.") == words_hash("> the ROOF is   done")
     assert words_hash("The roof is done.") != words_hash("The roof is not done.")
