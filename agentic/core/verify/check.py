@@ -11,13 +11,12 @@ from agentic.core.verify.lookup import Match, Wanted
 from agentic.core.verify.nearest import nearest
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import MessageIndex, SourceCache, normal_text
-from agentic.core.verify.units import BULLET, Unit
+from agentic.core.verify.units import Unit, without_bullet
 from agentic.core.verify.words import language_of
 from mailsearch.hits import MessageText
 
 MAX_UNIT = 400
 MAX_CITATIONS = 4
-_BULLET = re.compile(rf"^\s*(?:{BULLET}|#{{1,6}})\s+(?:\[[ xX]\]\s+)?")
 # The fence that closes a code block, with nothing but citations behind it.
 _CLOSED = re.compile(r"\n[ \t]{0,3}(?:```+|~~~+)[^\n`~]*(?:\n[^`~]*)?$")
 _FENCES = re.compile(r"^[ \t]{0,3}(?:```+|~~~+)[^\n]*\n?|\n?[ \t]{0,3}(?:```+|~~~+)[ \t]*", re.MULTILINE)
@@ -189,13 +188,13 @@ def _own_words(work: _Work, quoted: Sequence[tuple[int, int, str]]) -> str:
         pieces.append(work.shown[position:start])
         position = end
     pieces.append(work.shown[position:])
-    return _BULLET.sub("", " \u2026 ".join(pieces) if len(pieces) > 1 else pieces[0])
+    own = " \u2026 ".join(pieces) if len(pieces) > 1 else pieces[0]
+    return without_bullet(own)
 
 
 def _check_form(work: _Work) -> None:
-    found = form.active(work.own) or form.active(
-        _BULLET.sub("", work.claim.unit.text) if "](" in work.claim.unit.text else ""
-    )
+    text = work.claim.unit.text
+    found = form.active(work.own) or form.loaded(text) or form.active(without_bullet(text) if "](" in text else "")
     if found:
         raise Removed("active_content", found=found)
 

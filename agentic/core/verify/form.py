@@ -20,6 +20,13 @@ _ACTIVE = (
     re.compile(r"\[\[[^\]\n]{0,500}\]\]"),
     re.compile(r"<\|[^|\n]{1,60}\|>|\x1b"),
 )
+# What a client would load, run or make a link of, wherever it stands.
+_LOADED = re.compile(
+    r"!?\[[^\]\n]{0,1000}\]\s{0,2}\(\s*[^\s)]|<[!/?]?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:[\s/][^<>\n]{0,2000})?>|<!--"
+    r"|(?<![a-z])(?:javascript|vbscript|data)\s{0,3}:(?=[^\s,]{2})",
+    re.IGNORECASE,
+)
+_DEFANGED = re.compile(r"\w\[(?:\.|dot|at)\]\w", re.IGNORECASE)
 _AUTOLINK = re.compile(r"<[a-z][a-z0-9+.-]{1,31}:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>", re.IGNORECASE)
 _SCHEMED = re.compile(
     r"(?<![a-z0-9])[a-z][a-z0-9+.-]{1,20}://[^\s<>\"\u201c\u201d\u00ab\u00bb]*|(?<![a-z0-9@])//[a-z0-9-]+\.[a-z][^\s]*",
@@ -45,11 +52,17 @@ def active(text: str) -> str:
     *text* is the unit without its markers and without verified quotations, which are text whatever they hold.
     """
     folded = _HIDDEN.sub("", text)
-    for pattern in (*_ACTIVE, _AUTOLINK):
+    for pattern in (*_ACTIVE, _AUTOLINK, _DEFANGED):
         match = pattern.search(folded)
         if match:
             return match.group().strip()[:200]
     return ""
+
+
+def loaded(text: str) -> str:
+    """What in a quotation a client could load, run or follow though the mail has it too; empty if nothing is."""
+    match = _LOADED.search(_HIDDEN.sub("", text))
+    return match.group()[:200] if match else ""
 
 
 def links(text: str) -> list[str]:

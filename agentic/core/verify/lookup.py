@@ -163,12 +163,32 @@ def _whole_start(text: str, start: int, end: int) -> bool:
         return False
     if first.isdigit():
         return _whole_number_start(text, start, end)
+    if before in "@/.-_:" and is_wordlike(beyond) and _in_address_or_number(text, start):
+        return False
     return not (before in "-" + JOINT and _NEGATING_PREFIX.search(text[max(0, start - 8) : start].replace(JOINT, "-")))
+
+
+def _in_address_or_number(text: str, at: int) -> bool:
+    """Whether *at* lies inside a link, an address or an identifier, which are quoted whole or not at all."""
+    low, high = max(0, at - 200), at + 200
+    left = re.split(r"[\s<>()\[\]{},;]", text[low:at])[-1]
+    right = re.split(r"[\s<>()\[\]{},;]", text[at:high])[0]
+    token = (left + right).rstrip(".:!?")
+    if "://" in token or "@" in token or token.startswith("www."):
+        return at < low + len(text[low:at]) + len(right.rstrip(".:!?"))
+    # "AB-1234-X": the piece on either side of the joint has a digit.
+    joint = re.search(r"([^\W_]+)[-_/]?$", left), re.match(r"[-_/]?([^\W_]+)", right)
+    pieces = [found.group(1) for found in joint if found]
+    return text[at - 1] in "-_/" or text[at : at + 1] in ("-", "_", "/") if _has_digit(pieces) else False
+
+
+def _has_digit(pieces: list[str]) -> bool:
+    return any(character in "0123456789" for piece in pieces for character in piece)
 
 
 def _whole_number_start(text: str, start: int, end: int) -> bool:
     before, beyond = text[start - 1], text[start - 2 : start - 1]
-    if before in ".,:/-'" and beyond.isdigit():
+    if (before in ".,:/-'" and beyond.isdigit()) or (before in "-/" and is_wordlike(beyond)):
         return False
     if before in "-+" and not is_wordlike(beyond) and beyond not in ")]":
         return before != "-"
@@ -190,6 +210,8 @@ def _whole_end(text: str, start: int, end: int) -> bool:
     if is_wordlike(last) and is_wordlike(after):
         return False
     if after in "'@" and is_wordlike(beyond) and is_wordlike(last):
+        return False
+    if after in "/-.:?#=&" and (is_wordlike(beyond) or after == "/") and _in_address_or_number(text, end):
         return False
     if last.isdigit():
         return _whole_number_end(text, end)

@@ -22,12 +22,12 @@ QUOTE_MARKS = (
 GERSHAYIM = '"\u05f4\u201d'
 
 # A character that stays as it is but for case, with nothing behind it that joins it.
-_PLAIN = r"[A-Za-z0-9,.;:!?()/%&+=#@$_\-](?![\u0300-\u036f\u00ad\u200b-\u200f])"
+_PLAIN = r"[A-Za-z0-9,.;:!?()/%&+=#@$\-](?![\u0300-\u036f\u00ad\u200b-\u200f])"
 _TOKEN = re.compile(
     rf"(?P<plain>(?:{_PLAIN})+(?: (?:{_PLAIN})+)*)"
     r"|(?P<space>\s+)"
     r"|(?P<jamo>[\u1100-\u11ff]+)"
-    r"|(?P<stars>\*+)"
+    r"|(?P<stars>\*+|_+)"
     r"|(?P<char>.[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u093c\u09bc\u09be\u09d7\u0a3c\u0b3c"
     r"\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1ab0-\u1aff\u1dc0-\u1dff"
     r"\u20d0-\u20f0\u3099\u309a\ufe20-\ufe2f]*)",
@@ -228,9 +228,9 @@ def _ends_in_letter_hyphen(writer: _Writer) -> bool:
 
 
 def _put_stars(text: str, start: int, end: int, writer: _Writer, stop: int) -> None:
-    """Stars that lean on a word from one side are emphasis; others (a product, a bullet) are text."""
-    before = start > 0 and is_wordlike(text[start - 1])
-    after = end < stop and is_wordlike(text[end])
+    """Stars and underscores that lean on a word from one side are emphasis; others (a product, a name) are text."""
+    before = start > 0 and (is_wordlike(text[start - 1]) or text[start - 1] in "*_")
+    after = end < stop and (is_wordlike(text[end]) or text[end] in "*_")
     if before == after:
         writer.put(text[start:end], start, end, even=True)
 

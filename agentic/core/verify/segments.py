@@ -258,7 +258,10 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
         last = start + len(text[start:end].rstrip())
         if last <= first:
             continue
-        if not _only_punctuation(text[first:last]):
+        if _NUMBER_OF_ITEM.fullmatch(text[first:last]) and end < len(text):
+            # "... [m1]. 2. Valve": the number goes with what it counts.
+            waiting = first if waiting < 0 else waiting
+        elif not _only_punctuation(text[first:last]):
             spans.append((first if waiting < 0 else waiting, last))
             waiting = -1
         elif spans:
@@ -266,6 +269,9 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
         else:
             waiting = first if waiting < 0 else waiting
     return spans if waiting < 0 or spans else [(waiting, len(text.rstrip()))]
+
+
+_NUMBER_OF_ITEM = re.compile(r"\(?[0-9]{1,2}[.)]")
 
 
 def _only_punctuation(piece: str) -> bool:

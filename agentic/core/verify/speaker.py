@@ -63,14 +63,19 @@ _DISTANCE = 4
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The correspondents of the evidence: the words of each one's names."""
+    """The correspondents of the evidence: the words of all their names, and of each one's."""
 
     names: frozenset[str]
+    each: tuple[frozenset[str], ...] = ()
+
+    def one(self, first: str, second: str) -> bool:
+        """Whether two words are names of one person."""
+        return any(first in person and second in person for person in self.each)
 
     def speakers(self, before: str, after: str) -> set[str]:
         """Names that the words *before* or *after* a quotation make its speaker."""
-        found = _speaker_before(before, self.names)
-        return {found} if found else {name for name in [_speaker_after(after, self.names)] if name}
+        found = _speaker_before(before, self)
+        return {found} if found else {name for name in [_speaker_after(after, self)] if name}
 
 
 def names_of(address: Address) -> frozenset[str]:
@@ -87,18 +92,19 @@ def _names_somebody(word: str) -> bool:
 
 def people_of(messages: Iterable[MessageText]) -> People:
     """Everybody who wrote or got one of *messages*."""
-    names: set[str] = set()
+    each: set[frozenset[str]] = set()
     for message in messages:
         for address in (message.head.sender, *message.head.to, *message.head.cc):
-            names |= names_of(address)
+            each.add(names_of(address))
         for part in message.parts:
             for region in part.regions:
-                names |= {
-                    word
-                    for word in _words(region.said_by)
-                    if len(word) >= 2 and word not in _ROLES and "@" not in region.said_by
-                }
-    return People(frozenset(names))
+                each.add(_names_said(region.said_by))
+    return People(frozenset(name for person in each for name in person), tuple(sorted(each, key=sorted)))
+
+
+def _names_said(said_by: str) -> frozenset[str]:
+    words = _words(said_by) if "@" not in said_by else []
+    return frozenset(word for word in words if len(word) >= 2 and word not in _ROLES)
 
 
 def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence[Match], people: People) -> str:
@@ -111,18 +117,25 @@ def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence
     for number, (start, end, match) in enumerate(spans):
         following = spans[number + 1][0] if number + 1 < len(spans) else len(unit)
         named = people.speakers(normal_text(unit[position:start]), normal_text(unit[end:following]))
-        if named and not named & author_of(match):
-            return next(iter(named))
+        wrong = _not_by(named, match)
+        if wrong:
+            return wrong
         position = end
     outside = _outside(unit, spans)
     plain = normal_text(outside)
     # A quotation given beside the unit is shown behind it, after a colon.
-    listed = [*_all_speakers(plain, people.names), _before_colon(plain.rstrip(" .!?\u2026") + ":", people.names)]
+    listed = [*_all_speakers(plain, people), _before_colon(plain.rstrip(" .!?\u2026") + ":", people)]
     named = {name for name in listed if name}
     for match in loose:
-        if named and not named & author_of(match):
+        if named and all(_not_by({name}, match) for name in named):
             return sorted(named)[0]
     return ""
+
+
+def _not_by(named: set[str], match: Match) -> str:
+    """The first of *named* (each the words of one person's name) that is no name of who wrote *match*, or empty."""
+    author = author_of(match)
+    return next((name for name in sorted(named) if not set(name.split()) <= author), "")
 
 
 def _outside(unit: str, spans: Sequence[tuple[int, int, Match]]) -> str:
@@ -162,75 +175,102 @@ def _by() -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=1)
+def _agents() -> frozenset[str]:
+    return frozenset(word for lexicon in lexicons().values() for word in lexicon.by)
+
+
 def _bare(word: str) -> str:
     return word.removesuffix("'s").removesuffix("'")
 
 
-def _speaker_before(text: str, names: frozenset[str]) -> str:
+def _speaker_before(text: str, people: People) -> str:
     """The subject of the last verb of saying before a quotation: the name before it, else the one right after it."""
     words = _words(text)
     verbs = _verbs()
     for at in range(len(words) - 1, -1, -1):
         if words[at] in verbs:
-            return _subject(words, at, names) or _inverted(words, at, names)
-    return _before_colon(text, names) or _after_preposition(words, names)
+            return _subject(words, at, people) or _inverted(words, at, people)
+    return _before_colon(text, people) or _after_preposition(words, people)
 
 
-def _before_colon(text: str, names: frozenset[str]) -> str:
+def _before_colon(text: str, people: People) -> str:
     """ "Ann Berg: ...": nothing but a name between the last pause and a colon."""
     match = re.search(r"(?:^|[,;.!?\u2026(-])([^,;.!?\u2026(-]*)[:\uff1a]\s*$", text)
     words = _words(match.group(1)) if match else []
-    named = [_bare(word) for word in words if _bare(word) in names]
-    return named[-1] if named and all(_bare(word) in names or word in _ROLES for word in words) else ""
+    named = [_bare(word) for word in words if _bare(word) in people.names]
+    return " ".join(named) if named and all(_bare(word) in people.names or word in _ROLES for word in words) else ""
 
 
-def _subject(words: list[str], at: int, names: frozenset[str]) -> str:
+def _subject(words: list[str], at: int, people: People) -> str:
+    agent = _agent(words, at, people)
+    if agent:
+        return agent
     for back in range(at - 1, max(-1, at - 1 - _DISTANCE), -1):
-        if _bare(words[back]) in names:
+        if _bare(words[back]) in people.names:
             # "to Ann he wrote" names whom he wrote to.
             return (
                 ""
                 if back > 0 and words[back - 1] in ("to", "an", "\u00e0", "a", "for", "f\u00fcr", "with", "mit")
-                else _bare(words[back])
+                else _run(words, back, people)
             )
         if words[back] in ("he", "she", "they", "er", "sie", "il", "elle", "i", "we", "ich", "wir"):
             return ""
     return ""
 
 
-def _inverted(words: list[str], at: int, names: frozenset[str]) -> str:
+def _agent(words: list[str], at: int, people: People) -> str:
+    """ "Nora was told by Rolf": who acts in the passive voice."""
+    by = at + 1 < len(words) and words[at + 1] in _agents()
+    return _run(words, at + 2, people) if by and at + 2 < len(words) and words[at + 2] in people.names else ""
+
+
+def _run(words: list[str], at: int, people: People) -> str:
+    """The name at *at* with the names directly beside it: "tom berg" is one person, not each Berg."""
+    first = last = at
+    while first > 0 and people.one(words[first - 1], words[first]):
+        first -= 1
+    while last + 1 < len(words) and people.one(words[last], _bare(words[last + 1])):
+        last += 1
+    return " ".join(_bare(word) for word in words[first : last + 1])
+
+
+def _inverted(words: list[str], at: int, people: People) -> str:
     """ "Gestern schrieb Bo: ..." or "..., said Bo"."""
-    for ahead in words[at + 1 : at + 3]:
-        if ahead in names:
-            return ahead
+    for place, ahead in enumerate(words[at + 1 : at + 3], at + 1):
+        if ahead in people.names:
+            return _run(words, place, people)
         if ahead not in ("mr", "mrs", "ms", "dr", "herr", "frau", "m", "mme"):
             break
     return ""
 
 
-def _after_preposition(words: list[str], names: frozenset[str]) -> str:
+def _after_preposition(words: list[str], people: People) -> str:
     """ "according to Ann", "by Ann", "laut Ann"."""
     prepositions = _by()
     for at in range(len(words) - 1, 0, -1):
-        if _bare(words[at]) in names and words[at - 1] in prepositions:
-            return _bare(words[at])
+        if _bare(words[at]) in people.names and words[at - 1] in prepositions:
+            return _run(words, at, people)
     return ""
 
 
-def _speaker_after(text: str, names: frozenset[str]) -> str:
+def _speaker_after(text: str, people: People) -> str:
     """ "...", wrote Ann / Ann wrote / according to Ann, directly behind a quotation."""
     words = _words(text)[:6]
     verbs = _verbs()
     for at, word in enumerate(words):
         if word in verbs:
-            return _inverted(words, at, names) or _subject(words, at, names)
-    return _after_preposition(words, names)
+            if at and words[at - 1] in people.names:
+                # "..., Ann told Bo".
+                return _subject(words, at, people)
+            return _inverted(words, at, people) or _subject(words, at, people)
+    return _after_preposition(words, people)
 
 
-def _all_speakers(text: str, names: frozenset[str]) -> list[str]:
+def _all_speakers(text: str, people: People) -> list[str]:
     words = _words(text)
     verbs = _verbs()
     found = [
-        _subject(words, at, names) or _inverted(words, at, names) for at, word in enumerate(words) if word in verbs
+        _subject(words, at, people) or _inverted(words, at, people) for at, word in enumerate(words) if word in verbs
     ]
-    return [*found, _after_preposition(words, names)]
+    return [*found, _after_preposition(words, people)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.verify import form, markers, segments
+from agentic.core.verify.facts.dates import opens_with_day
 from agentic.core.verify.quotes import Quoted, scan
 from agentic.core.verify.words import language_of
 
@@ -15,7 +16,11 @@ _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
 _BREAK = re.compile(r"^\s*(?:[-*_=] ?){3,}\s*$")
 # What can begin an item of a list: a sign, a number or a letter.
-BULLET = r"[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|\([0-9a-z]{1,2}\)|[a-zA-Z][.)]|[ivx]{1,4}[.)]"
+BULLET = (
+    r"[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}[.)]|\([0-9a-z]{1,2}\)"
+    r"|[a-zA-Z][.)]|[ivx]{1,4}[.)]"  # Roman numbers last
+)
+_LEAD = re.compile(rf"^\s*(?:{BULLET}|#{{1,6}})\s+(?:\[[ xX]\]\s+)?")
 _ITEM = re.compile(rf"^(?P<indent>\s*)(?P<bullet>(?:{BULLET})[ \t]+(?:\[[ xX]\][ \t]+)?)(?=\S)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _BLOCKQUOTE = re.compile(r"^\s{0,3}>")
@@ -43,6 +48,11 @@ class _Group:
     end: int
     kind: UnitKind
     table: int = -1
+
+
+def without_bullet(text: str) -> str:
+    """*text* without the sign of its list item or heading; "3. Mai" begins with a day, not with a number of a list."""
+    return text if opens_with_day(text.lstrip().casefold()) else _LEAD.sub("", text)
 
 
 def split(text: str, known: Collection[str] = ()) -> list[Unit]:

@@ -103,6 +103,16 @@ def _patterns(names: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
     }
 
 
+@lru_cache(maxsize=1)
+def _day_first() -> re.Pattern[str]:
+    return re.compile(rf"(?:0?[1-9]|[12][0-9]|3[01])[.)] ?(?:{_choice(tuple(_months()))})(?![\w])")
+
+
+def opens_with_day(text: str) -> bool:
+    """Whether *text* begins with a day and its month ("3. Mai"), which only looks like an item of a list."""
+    return _day_first().match(text) is not None
+
+
 def _choice(names: tuple[str, ...]) -> str:
     # A pattern that never matches where there is no name.
     return "|".join(sorted(map(re.escape, names), key=len, reverse=True)) or "(?!)"
