@@ -158,7 +158,7 @@ def _fields(parsed: ParsedMessage) -> Iterable[Field]:
     own, others = _apart(parsed.body.text, quoted)
     yield Field("C", own)
     for attachment in parsed.attachments:
-        if attachment.text.text:
+        if attachment.text.text and not attachment.is_message:
             yield Field("C", attachment.text.text)
     if others:
         yield Field("D", others)
@@ -178,8 +178,8 @@ def _apart(text: str, regions: Sequence[Region]) -> tuple[str, str]:
 def _spans(parsed: ParsedMessage, defects: list[Defect]) -> list[Span]:
     spans = _body_spans(parsed.body)
     for number, attachment in enumerate(parsed.attachments):
-        # A message inside this one is embedded as a message of its own.
-        if attachment.text.text and not (attachment.content_type == "message/rfc822" and parsed.nested):
+        # A message inside this one is found as a message of its own.
+        if attachment.text.text and not attachment.is_message:
             spans += _attachment_spans(number, attachment)
     if len(spans) > MOST_PASSAGES:
         said = f"{len(spans)} passages; the first {MOST_PASSAGES} are found by meaning, all by their words."

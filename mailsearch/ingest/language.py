@@ -10,10 +10,12 @@ from functools import cache
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 # Those with a dictionary in Postgres, then others that much mail is written in. `zxx` is no language: logs and codes.
-_LANGUAGES = (
-    "ar ca da de el en es eu fi fr ga hi hu hy id it lt ne nl nn no pt ro ru sr sv ta tr"
-    " bg bn cs et fa he hr is ja ka ko lv mk pl sk sl sq th uk ur vi zh zxx"
-).split()
+_LANGUAGES = [
+    "ar", "ca", "da", "de", "el", "en", "es", "eu", "fi", "fr", "ga", "hi", "hu", "hy", "id", "it", "lt", "ne", "nl",
+    "nn", "no", "pt", "ro", "ru", "sr", "sv", "ta", "tr",
+    "bg", "bn", "cs", "et", "fa", "he", "hr", "is", "ja", "ka", "ko", "lv", "mk", "pl", "sk", "sl", "sq", "th", "uk",
+    "ur", "vi", "zh", "zxx",
+]  # fmt: skip
 _NONE = "zxx"
 _SHORTEST = 24
 _SAMPLE = 600

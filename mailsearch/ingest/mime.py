@@ -271,4 +271,4 @@ def _as_attachment(name: str, kind: str, content: bytes, message: ParsedMessage)
     if text.text:
         text = replace(text, regions=(Region(0, len(text.text), "forwarded", said_by),))
     name = name or headers.safe_filename(f"{message.subject[:80] or 'message'}.eml")
-    return ParsedAttachment(name, kind, content, "ok" if text.text else "empty", text)
+    return ParsedAttachment(name, kind, content, "ok" if text.text else "empty", text, is_message=True)

@@ -49,6 +49,8 @@ class ParsedAttachment:
     state: str
     text: ParsedText
     inline: bool = False
+    # A message that also stands in `nested`. Its text is here to be read, and there to be found.
+    is_message: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,25 @@ def test_a_message_inside_a_message_is_a_message_in_its_container() -> None:
         assert Attachment.objects.filter(message=outer).count() == 1
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["message/rfc822", 'application/octet-stream; name="colony.eml"', "message/global"],
+    ids=lambda kind: kind.split(";")[0],
+)
+def test_a_message_inside_a_message_is_readable_in_both_and_found_once(kind: str) -> None:
+    mailbox = new_mailbox()
+    body = WITH_MAIL.replace("message/rfc822", kind)
+    ingest(source(mail(body, subject="Fwd", content_type=MIXED)), mailbox=mailbox)
+    assert found_by(mailbox, "'heron' & 'colony'") == ["Colony"]
+    assert found_by(mailbox, "'below'") == ["Fwd"]
+    with seeing(mailbox.tenant):
+        outer, inner = Message.objects.order_by("id")
+        assert "heron colony" in inner.body_text
+        assert "heron colony" in Attachment.objects.get(message=outer).text
+        assert set(Passage.objects.filter(attachment__isnull=False)) == set()
+        assert Passage.objects.filter(message=inner).count() == 1
+
+
 def test_an_interrupted_import_is_finished_by_repeating_it() -> None:
     mails = [mail(f"Number {number}.", id_=f"{number}@x.example") for number in range(300)]
 
