@@ -52,7 +52,7 @@ def chosen_ends(lines: Sequence[str], *, printed: bool = False) -> list[bool]:
         else:
             # The widest line of a list has no room, as a full line of prose has none. What it stands among tells.
             apart = _is_apart(line, after) or (is_field and _has_room(line, after, width))
-            found.append(width <= _NARROW or (among and apart))
+            found.append((width <= _NARROW and not _runs_on(line, after, lines[-1])) or (among and apart))
     return found
 
 
@@ -78,6 +78,12 @@ def _has_room(line: str, after: str, full: float) -> bool:
     word = after.split(maxsplit=1)[0]
     needed = 1 if word[0] > "\u2e80" else len(word) + 1
     return len(line) + needed <= full
+
+
+def _runs_on(line: str, after: str, last: str) -> bool:
+    """Whether narrow lines may be one sentence: only the last of them ends one, or the script has no capitals."""
+    unspaced = line[-1] > "\u2e80" and after[0] > "\u2e80"
+    return unspaced or (_SENTENCE_END.search(last) is not None and _SENTENCE_END.search(line) is None)
 
 
 def _is_apart(line: str, after: str) -> bool:
