@@ -49,9 +49,7 @@ def _is_block(text: str) -> bool:
 def line(sentence: Sentence, sources: Mapping[str, MessageText], *, cite: Literal["sender", "label"]) -> str:
     """One kept unit as the answer shows it."""
     text = sentence.text.rstrip()
-    added = [
-        quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)
-    ]
+    added = [quoted(citation.quote) for citation in sentence.citations if citation.quote and not _holds(text, citation)]
     sources_named = "".join(
         f" [{name}]" for name in dict.fromkeys(_name(citation, sources, cite) for citation in sentence.citations)
     )
