@@ -1,5 +1,8 @@
 """The bodies of requests. What they do not name is refused by name."""
 
+import json
+import math
+import re
 from collections.abc import Mapping
 from datetime import UTC
 from typing import Any
@@ -10,6 +13,7 @@ from rest_framework import serializers
 
 from agentic import filters
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FILTERS = jsonschema.Draft202012Validator(
     {"type": "object", "properties": filters.PROPERTIES, "additionalProperties": False}
 )
@@ -39,6 +43,12 @@ class FiltersField(serializers.JSONField):
             else:
                 place = str(error.absolute_path[0]) if error.absolute_path else "non_field_errors"
                 errors[place] = ["This is no value for that filter."]
+        # Half of a surrogate pair is no text: it can't be searched for, nor be shown again.
+        errors |= {
+            name: ["This is no value for that filter."]
+            for name, one in (value.items() if isinstance(value, Mapping) else ())
+            if _SURROGATE.search(json.dumps(one, ensure_ascii=False))
+        }
         if errors:
             raise serializers.ValidationError(errors)
         return value
@@ -56,11 +66,17 @@ class ZoneField(serializers.CharField):
         return name
 
 
+def _is_number(value: float) -> None:
+    # Of "nan" neither bound is true nor false, and every deadline made of it has passed.
+    if not math.isfinite(value):
+        raise serializers.ValidationError("Ensure this value is a number.")
+
+
 class BudgetSerializer(ClosedSerializer):
     """Limits of one run, which only lower the tenant's."""
 
     max_steps = serializers.IntegerField(min_value=1, max_value=20, required=False)
-    max_seconds = serializers.FloatField(min_value=1, max_value=120, required=False)
+    max_seconds = serializers.FloatField(min_value=1, max_value=120, required=False, validators=[_is_number])
 
 
 class SearchSerializer(ClosedSerializer):
