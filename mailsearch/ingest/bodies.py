@@ -83,9 +83,9 @@ class Found:
         return replace(joined, hidden_text="\n".join(filter(None, hidden)))
 
 
-def read(root: Entity, *, forwards: bool = False) -> Found:
+def read(root: Entity, *, forwards: bool = False, subject: str = "") -> Found:
     """Everything that the message with tree *root* holds. *forwards* says that its subject calls it forwarded."""
-    reader = _Reader(forwards)
+    reader = _Reader(forwards, subject)
     found = reader.read(root)
     if not any(text.text for _, text in found.pieces):
         reader.promote(found)
@@ -118,6 +118,7 @@ def join(texts: Iterable[ParsedText]) -> ParsedText:
 @dataclass(slots=True)
 class _Reader:
     forwards: bool
+    subject: str
 
     def read(self, entity: Entity) -> Found:
         found = Found()
@@ -207,7 +208,7 @@ class _Reader:
         if kind == "message/delivery-status":
             found.facts |= _bounce(text)
         if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):
-            found.pieces.append(("html", html.visible_text(text, forwards=self.forwards)))
+            found.pieces.append(("html", html.visible_text(text, forwards=self.forwards, subject=self.subject)))
             return
         if kind in ("text/enriched", "text/richtext"):
             text = _ENRICHED.sub("", _ENRICHED_PARAMETER.sub("", text)).replace("<<", "<")

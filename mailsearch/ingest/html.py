@@ -14,6 +14,7 @@ from mailsearch.ingest import charset, regions, styles
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 from mailsearch.ingest.styles import Look
+from mailsearch.ingest.words import words
 
 _DROPPED = frozenset(
     re.findall(r"\w+", "script style link meta base object embed applet svg math canvas audio video iframe frame map")
@@ -100,8 +101,11 @@ class _Output:
         self.sinks[-1].append(_Piece(text, "row", state.quotes))
 
 
-def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
-    """The text that a reader of *html* sees, with blocks and regions; hidden text apart. Never raises."""
+def visible_text(html: str, *, forwards: bool = False, subject: str = "") -> ParsedText:
+    """The text that a reader of *html* sees, with blocks and regions; hidden text apart. Never raises.
+
+    A title that only repeats *subject* is not hidden: a reader sees it above the mail.
+    """
     tree = LexborHTMLParser(charset.clean(_without_abyss(html[:_LARGEST])))
     output = _Output()
     root = tree.root
@@ -114,11 +118,18 @@ def visible_text(html: str, *, forwards: bool = False) -> ParsedText:
         _walk(root, ruled, output)
     builder = TextBuilder()
     quoted = _build(output.sinks[0], builder)
+    titles = {node.text() for node in tree.css("title")[:20]} if subject and output.hidden else set()
     for text in output.hidden:
-        builder.hide(text)
+        if text not in titles or not _repeats(text, subject):
+            builder.hide(text)
     parsed = builder.parsed()
     found = regions.mark(parsed.text, parsed.blocks, quoted=quoted, forwards=forwards)
     return ParsedText(parsed.text, parsed.blocks, found, (), parsed.hidden_text)
+
+
+def _repeats(title: str, subject: str) -> bool:
+    """Whether the words of *title* stand in *subject*."""
+    return f" {' '.join(words(title))} " in f" {' '.join(words(subject))} "
 
 
 def _without_abyss(html: str) -> str:

@@ -100,7 +100,7 @@ class _Parser:
         """The message whose headers and body *root* is; *depth* counts the messages around it."""
         heads = _Heads(root, _charset_hint(root))
         subject = heads.text("subject")
-        found = bodies.read(root, forwards=_FORWARDED.match(subject) is not None)
+        found = bodies.read(root, forwards=_FORWARDED.match(subject) is not None, subject=subject)
         listed, nested, defects = self._attached(found, depth)
         body = found.text
         people = _addresses(heads)

@@ -49,6 +49,16 @@ def test_hidden_text_is_kept_apart(source: str) -> None:
     assert parsed.text.endswith("after")
 
 
+@pytest.mark.parametrize(
+    ("title", "hidden"), [("Roof  of the Shed", ""), ("Re: roof of the shed", ""), ("Roof, SECRET", "Roof, SECRET")]
+)
+def test_a_title_that_only_repeats_the_subject_is_not_hidden(title: str, hidden: str) -> None:
+    source = f"<html><head><title>{title}</title></head><body><p>Slate.</p></body></html>"
+    assert html.visible_text(source, subject="RE: Roof of the shed").hidden_text == hidden
+    assert html.visible_text(source, subject="RE: Roof of the shed").text == "Slate."
+    assert html.visible_text(source.replace("title", "p hidden", 1), subject=title).hidden_text != ""
+
+
 VISIBLE = [
     '<div style="background:#000;color:#fff">SHOWN</div>',
     '<table bgcolor="#000080"><tr><td><font color="white">SHOWN</font></td></tr></table>',
