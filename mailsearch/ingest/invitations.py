@@ -109,17 +109,25 @@ def _text(component: Any, key: str) -> str:
 def _moment(component: Any, key: str) -> date | datetime | None:
     """The value of a date property; an end may be given by a duration."""
     for value in _values(component, key):
-        found = getattr(value, "dt", None)
+        found = _dt(value)
         if isinstance(found, date):
             return found
     if key == "DTEND" and (start := _moment(component, "DTSTART")) is not None:
         for value in _values(component, "DURATION"):
             try:
-                ended: date = start + value.dt
-            except (TypeError, OverflowError, AttributeError):
+                ended: date = start + _dt(value)
+            except (TypeError, OverflowError):
                 return None
             return ended
     return None
+
+
+def _dt(value: Any) -> Any:
+    try:
+        return getattr(value, "dt", None)
+    except ValueError:
+        # A property that could not be read says so when it is asked, not before.
+        return None
 
 
 def _spoken(moment: date | datetime) -> str:

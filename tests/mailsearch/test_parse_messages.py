@@ -177,6 +177,13 @@ def test_an_invitation_without_other_text_says_what_the_event_says() -> None:
     assert event["organizer"] == "ada@a.example"
 
 
+@pytest.mark.parametrize("broken", [b"DTSTART:", b"DTSTART:20", b"DTEND:tomorrow", b"DURATION:x"])
+def test_an_event_with_a_moment_that_is_none_says_the_rest(broken: bytes) -> None:
+    event = b"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Roof\r\n" + broken + b"\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    parsed = message(b"Content-Type: text/calendar\r\n\r\n" + event)
+    assert "Roof" in parsed.body.text
+
+
 def test_an_invitation_beside_text_is_an_attachment() -> None:
     parsed = message(parts("alternative", PLAIN + b"Please come.", b"Content-Type: text/calendar\r\n\r\n" + EVENT))
     assert parsed.body.text == "Please come."
