@@ -22,7 +22,7 @@ _ACTIVE = (
 )
 # What a client would load, run or make a link of, wherever it stands.
 _LOADED = re.compile(
-    r"!?\[[^\]\n]{0,1000}\]\s{0,2}\(\s*[^\s)]|<[!/?]?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:[\s/][^<>\n]{0,2000})?>|<!--"
+    r"!?\[[^\]\n]{0,1000}\]\(\s*[^\s)]|<[!/?]?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:[\s/][^<>\n]{0,2000})?>|<!--"
     r"|(?<![a-z])(?:javascript|vbscript|data)\s{0,3}:(?=[^\s,]{2})",
     re.IGNORECASE,
 )
