@@ -63,6 +63,9 @@ def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] |
 
 
 def _sure_ones(ask: Ask, candidates: Sequence[Candidate], at_least: float) -> tuple[Candidate, ...]:
+    # Words that somebody passed on are taken from the mail that wrote them, where that is at hand.
+    first_hand = {_bare(one) for one in candidates if not one.sentence.forwarded}
+    candidates = [one for one in candidates if not (one.sentence.forwarded and _bare(one) in first_hand)]
     passing = [one for one in candidates if not _is_vetoed(ask, one)]
     if not passing or passing[0].score < at_least or passing[0] is not candidates[0]:
         return ()
@@ -73,6 +76,10 @@ def _sure_ones(ask: Ask, candidates: Sequence[Candidate], at_least: float) -> tu
     later.sort(key=lambda one: -one.reading.head.received_at.timestamp())
     more = [one for one in others if one.score >= lowest and one not in later[:1]]
     return tuple([*later[:1], first, *more][:PER_ASK])
+
+
+def _bare(candidate: Candidate) -> str:
+    return " ".join(candidate.sentence.text.split())
 
 
 def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
@@ -87,7 +94,7 @@ def _corrects(candidate: Candidate, first: Candidate) -> bool:
     head, before = candidate.reading.head, first.reading.head
     if head.thread_id != before.thread_id or head.received_at <= before.received_at:
         return False
-    if patterns.line("correction").search(" ".join(candidate.sentence.text.split())):
+    if patterns.line("correction").search(_bare(candidate)):
         return candidate.score >= weights.CHANGES_AT_LEAST
     as_near = candidate.features.around >= first.features.around - weights.AS_MUCH_AROUND
     return as_near and candidate.score >= first.score - weights.CORRECTS_BELOW

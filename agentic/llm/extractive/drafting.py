@@ -40,9 +40,8 @@ def _standing(
     candidate: Candidate, language: str, before: bool, sources: Mapping[str, MessageText], cache: SourceCache
 ) -> DraftSentence | None:
     """The first wording of *candidate* that the verifier keeps with its quote."""
-    label = candidate.reading.label
     for sentence in _wordings(candidate, language, before):
-        verification = verify(Draft((sentence,)), {label: sources[label]}, cache=cache)
+        verification = verify(Draft((sentence,)), sources, cache=cache)
         if verification.sentences and all(one.kept and one.support == "quote" for one in verification.sentences):
             return sentence
     return None

@@ -28,7 +28,7 @@ class Person:
         """Whether *sender* is this person: by an address seen under the name, or by the name itself."""
         if sender.address.lower() in self.addresses:
             return True
-        return self.named_by <= {word.stem for word in words_of(sender.name)}
+        return self.named_by <= {word.stem for word in words_of(sender.name)} | _organisation(sender.address)
 
 
 def find_people(question: Question, readings: Iterable[Reading]) -> tuple[Person, ...]:
@@ -50,9 +50,15 @@ def _known_names(readings: Iterable[Reading]) -> dict[str, frozenset[str]]:
     for reading in readings:
         for person in (reading.head.sender, *reading.head.to, *reading.head.cc):
             local, _, _ = person.address.partition("@")
-            stems = {word.stem for word in words_of(person.name)} | {word.stem for word in words_of(local)}
+            stems = {word.stem for word in words_of(f"{person.name} {local}")} | _organisation(person.address)
             known.setdefault(person.address.lower(), set()).update(stems - listed("nobody"))
     return {address: frozenset(stems) for address, stems in known.items()}
+
+
+def _organisation(address: str) -> set[str]:
+    """Stems of the domain's own name: whoever writes from nordlicht.example speaks for Nordlicht."""
+    labels = address.partition("@")[2].split(".")[:-1]
+    return {word.stem for label in labels[-1:] for word in words_of(label)}
 
 
 def name_runs(question: Question) -> Iterable[list[int]]:

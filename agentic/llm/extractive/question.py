@@ -32,7 +32,8 @@ _PREPOSITIONS = (
     r"(?:in|at|on|to|for|with|from|by|until|since|an|auf|bis|mit|für|von|zu|seit|à|de|dans|pour|avec|par|depuis)"
 )
 _NEXT_ASK = re.compile(
-    rf"[,;]?\s+(?:and|und|et|&)\s+(?=(?:{_PREPOSITIONS}\s+)?{_INTERROGATIVES}\b)|;\s+(?=(?:{_PREPOSITIONS}\s+)?{_INTERROGATIVES}\b)",
+    rf"[,;]?\s+(?:and|und|et|&)\s+(?=(?:{_PREPOSITIONS}\s+)?{_INTERROGATIVES}\b)|;\s+(?=(?:{_PREPOSITIONS}\s+)?{_INTERROGATIVES}\b)"
+    r"|,\s+(?:and|und|et)\s+(?=(?:did|does|is|are|was|were|has|have|can|will|hat|ist|sind|war|kann|wird|est|sont)\b)",
     re.I,
 )
 _EXACT = re.compile(
