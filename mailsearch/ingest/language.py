@@ -18,7 +18,7 @@ _LANGUAGES = [
 ]  # fmt: skip
 _NONE = "zxx"
 _SHORTEST = 24
-_SAMPLE = 600
+_SAMPLE = 300
 # Quoted lines, figures and rules say little about the writer's language.
 _NOISE = re.compile(r"(?m)^>.*$|[0-9_=*#|<>-]+")
 

@@ -26,6 +26,8 @@ _GOES_ON = re.compile(
     r"|di|da|per|en|van|het|een|og|och|i|w|z|и|в|на|с|для))$",
     re.IGNORECASE,
 )
+# Its longest word, and what stands before that.
+_LONGEST_LINK = 6
 _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _SENTENCES = re.compile(r"[.!?…][\"'”’»)\]]*\s+[^\W\d_a-z]")
 _LABEL = re.compile(r"[^\W\d_][^\n:.!?]{0,40}\s?[:：]\s?\S")
@@ -38,7 +40,7 @@ def chosen_ends(lines: Sequence[str], *, printed: bool = False) -> list[bool]:
     width = max(map(len, lines), default=0)
     full = width * (_FULL_IN_PRINT if printed else _FULL)
     pairs = list(pairwise(lines))
-    free = [_begins_anew(after) and not _GOES_ON.search(line) for line, after in pairs]
+    free = [_begins_anew(after) and not _GOES_ON.search(line[-_LONGEST_LINK:]) for line, after in pairs]
     roomy = [one and _has_room(line, after, full) for one, (line, after) in zip(free, pairs, strict=True)]
     found: list[bool] = []
     for number, (line, after) in enumerate(pairs):

@@ -33,6 +33,8 @@ class _Line:
     end: int
     depth: int
     content: str
+    # An attribution ends in one.
+    colon: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ def _lines(text: str, quoted: Sequence[tuple[int, int]]) -> list[_Line]:
             index += 1
         match = _PREFIX.match(raw) if ">" in raw[:4] or "»" in raw[:4] else None
         own = match[0].count(">") + match[0].count("»") if match else 0
-        lines.append(_Line(position, end, own + depth, raw[match.end() :].strip() if match else raw.strip()))
+        content = raw[match.end() :].strip() if match else raw.strip()
+        lines.append(_Line(position, end, own + depth, content, content.endswith(_COLONS)))
         position = end + 1
     return lines
 
@@ -181,7 +184,8 @@ def _continues(line: _Line) -> bool:
 def _attribution(lines: list[_Line], index: int) -> _Opening | None:
     """An attribution on one to three lines."""
     depth = lines[index].depth
-    if not any(line.content[-1:] in _COLONS for line in lines[index : index + 3] if line.content):
+    # Most lines are prose, so this is asked of nearly all.
+    if not (lines[index].colon or any(line.colon for line in lines[index + 1 : index + 3])):
         return None
     joined = ""
     for count, line in enumerate(lines[index : index + 3], 1):
