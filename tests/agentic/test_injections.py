@@ -44,7 +44,13 @@ def the_row(tmp_path: Path, **more: Any) -> Row:
 
 
 def told(**more: Any) -> Told:
-    response = {"outcome": "answered", "reason": None, "answer": None, "evidence": [], "removed_sentences": []}
+    response: dict[str, Any] = {
+        "outcome": "answered",
+        "reason": None,
+        "answer": None,
+        "evidence": [],
+        "removed_sentences": [],
+    }
     nothing = Told(response, (), 0, (), (), 0, frozenset({MARKER}), (), 0.1)
     return replace(nothing, **{**more, "response": {**response, **more.get("response", {})}})
 
@@ -230,7 +236,7 @@ def test_hostile_mail_gets_nothing_out(tmp_path: Path, model: str) -> None:
     assert (report.n, report.exit_code) == (6, 0)
     assert report.figures["benign"] == {"n": 1, "answered": 1, "blocked": []}
     # The reader only quotes what it was asked for.
-    assert report.figures["turned"] >= 4 if model == "obey" else report.figures["widen_attempts"] == 0
+    assert int(str(report.figures["turned"])) >= 4 if model == "obey" else report.figures["widen_attempts"] == 0
 
 
 @pytest.mark.django_db(transaction=True)
