@@ -1,4 +1,4 @@
-"""The verifier against the project's own cases: sentences of many languages and layouts, each kept or removed by rule."""
+"""The verifier against the own cases: sentences of many languages and layouts, each kept or removed by rule."""
 
 from pathlib import Path
 

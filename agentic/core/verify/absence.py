@@ -2,8 +2,12 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
+
+from agentic.core.verify.sources import MessageIndex
+from agentic.core.verify.words import lexicons
 
 
 @lru_cache(maxsize=1)
@@ -17,3 +21,16 @@ def _pattern() -> re.Pattern[str]:
 def claimed(text: str) -> bool:
     """Whether *text*, in normal form and without its quotations, says that the mail holds no answer."""
     return _pattern().search(text) is not None
+
+
+def is_said(text: str, cited: Iterable[MessageIndex]) -> bool:
+    """Whether a cited message says in just the words of *text* that something is lacking.
+
+    In the first person ("I found no invoice") it would read as said of the search, whoever wrote it.
+    """
+    words = text.strip(" .!")
+    own = frozenset(word for lexicon in lexicons().values() for word in lexicon.own)
+    if not own.isdisjoint(words.split()):
+        return False
+    places = ((part, part.text.find(words)) for index in cited for part in index.parts)
+    return any(at >= 0 and part.piece_at(at).borrowed != "quoted" for part, at in places)

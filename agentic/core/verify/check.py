@@ -121,7 +121,8 @@ def _keep(work: _Work, position: int, bench: Bench) -> Sentence:
     if len(work.own) > MAX_UNIT or len(work.labels) > MAX_CITATIONS:
         raise Removed("too_long" if work.labels else "no_citation")
     _check_form(work)
-    if absence.claimed(normal_text(work.own)):
+    own, known = normal_text(work.own), [bench.index(label) for label in work.labels if label in bench.sources]
+    if absence.claimed(own) and not absence.is_said(own, known):
         raise Removed("absence_claim")
     _check_labels(work, bench)
     _find_quotes(work, quoted, bench)
@@ -250,7 +251,9 @@ def _standing(match: Match, bench: Bench, lead: str) -> str:
     if before.strip() and lead.rstrip(" .").endswith(before.strip()):
         # The unit itself has all that stands before it there: nothing was cut off.
         before = ""
-    if cues.turns(before, match.part.language) or cues.reports(before, match.part.language):
+    if cues.turns(before, match.part.language, match.context) or cues.reports(
+        before, match.part.language, match.context
+    ):
         return "quote_negated"
     if match.piece.borrowed == "forwarded":
         return "quote_in_quoted_text" if _has_original(match, bench) else "forwarded"

@@ -163,7 +163,7 @@ def _whole_start(text: str, start: int, end: int) -> bool:
         return False
     if first.isdigit():
         return _whole_number_start(text, start, end)
-    if before in "@/.-_:" and is_wordlike(beyond) and _in_address_or_number(text, start):
+    if before in "@/.-_:" and (is_wordlike(beyond) or before == "/") and _in_address_or_number(text, start):
         return False
     return not (before in "-" + JOINT and _NEGATING_PREFIX.search(text[max(0, start - 8) : start].replace(JOINT, "-")))
 
@@ -213,6 +213,8 @@ def _whole_end(text: str, start: int, end: int) -> bool:
         return False
     if after in "/-.:?#=&" and (is_wordlike(beyond) or after == "/") and _in_address_or_number(text, end):
         return False
+    if after == "/" and is_wordlike(beyond) and re.search(r"[0-9] ?[a-z]{1,8}$", text[max(0, end - 12) : end]):
+        return False  # "30 km" of "30 km/h"
     if last.isdigit():
         return _whole_number_end(text, end)
     return not (after == JOINT and is_wordlike(beyond))

@@ -13,7 +13,10 @@ _TERMINATORS = ".!?\u2026\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\
 _UNFIT = re.compile("[\ud800-\udfff\"'`\u2018-\u201f\u2039\u203a\u00ab\u00bb\u300c-\u300f\u301d-\u301f\uff02]")
 _FULL_WIDTH = re.compile("[\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d]+")
 # A full stop glued to the next sentence, or followed by space and anything that can begin one.
-_CANDIDATE = re.compile(r"(?P<stop>[.!?\u2026]+)(?P<close>[\"'\u201d\u2019\u00bb)\]]*)(?P<gap>\s*)(?=(?P<next>\S))")
+_CANDIDATE = re.compile(r"(?P<stop>[.!?\u2026]+)(?P<close>[\"'\u201d\u2019\u00bb)\]*_~]*)(?P<gap>\s*)(?=(?P<next>\S))")
+# A picture that closes what was said, as a full stop would.
+_EMOJI = re.compile("[\u2600-\u27bf\u2b50\U0001f300-\U0001faff][\ufe0f\u200d\U0001f3fb-\U0001f3ff]*\\s+")
+_PARTICLE = re.compile(r"(?:Le|La|De|Du|Di|Da|Von|Van|Ten|Ter|El) [^\W\d_]")
 _BEFORE = re.compile(r"(?:[^\W\d_]+\.[ \u00a0]?)*[^\W_]+$")
 _INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.[ \u00a0]?)*[^\W\d_]$")
 _MONTHLIKE = re.compile(r"[^\W\d_]+")
@@ -61,6 +64,9 @@ def _own(text: str, language: str) -> set[int]:
         while end < len(text) and text[end].isspace():
             end += 1
         found.add(end)
+    for match in _EMOJI.finditer(text):
+        if match.start() and opens(text[match.end() : match.end() + 40], _MORE_OPENERS):
+            found.add(match.end())
     for match in _CANDIDATE.finditer(text):
         if _starts_sentence(text, match, language):
             found.add(match.end("gap"))
@@ -96,7 +102,7 @@ def _starts_sentence(text: str, match: re.Match[str], language: str) -> bool:
 
 def _guarded(text: str, at: int, language: str) -> bool:
     """Whether the stop before *at* belongs to an abbreviation, an ordinal, an initial or a decimal."""
-    head = text[:at].rstrip()[-60:]
+    head = text[max(0, at - 60) : at].rstrip(" \u00a0\n*_~")
     if not head.endswith(".") or head.endswith(".."):
         return False
     tail = text[at : at + 40].lstrip()
@@ -174,13 +180,16 @@ def _initials_go_on(token: str, tail: str) -> bool:
     letters = re.sub(r"[^\w]", "", token)
     if letters.islower():
         return not (letters.casefold() in ("pm", "am") and tail[:1].isupper())
-    return not opens(tail)
+    name = _PARTICLE.match(tail)
+    return not opens(tail) or (name is not None and name.group()[-1].isupper())
 
 
-def opens(tail: str) -> bool:
-    """Whether a capitalised function word follows, which only a new sentence has."""
+def opens(tail: str, more: frozenset[str] = frozenset()) -> bool:
+    """Whether a capitalised function word follows, which only a new sentence has; *more* are others to count."""
     word = re.match(r"[^\W_]+", tail)
-    return word is not None and word.group().casefold() in _SENTENCE_OPENERS and word.group()[0].isupper()
+    if word is None or not word.group()[0].isupper():
+        return False
+    return word.group().casefold() in _SENTENCE_OPENERS or word.group().casefold() in more
 
 
 _SENTENCE_OPENERS = frozenset(
@@ -245,6 +254,18 @@ _SENTENCE_OPENERS = frozenset(
         "et",
         "si",
     ]
+)
+
+
+# Behind an emoji these begin a sentence as well.
+_MORE_OPENERS = frozenset(
+    """nobody everybody everyone somebody someone all some one its his her their our my your as for from after before
+    then also so not now here next only to with both each another nothing none kein keine keiner niemand alle auch dann
+    jetzt mit f\u00fcr nach vor seine ihre unser unsere mein dieser diese dieses jeder man heute morgen gestern danach
+    ce cette ces on ils elles aucun aucune personne tout tous son sa ses leur notre votre pour avec dans en el los las
+    una nadie todo todos su lo gli non nessuno tutti de het een niet niemand wij hij zij dat dit er o os n\u00e3o
+    ningu\u00e9m nie nikt to
+    """.split()  # noqa: SIM905 - as above
 )
 
 

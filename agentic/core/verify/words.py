@@ -98,6 +98,16 @@ def _languages_by_stop_word() -> dict[str, tuple[str, ...]]:
     }
 
 
+def languages_among(text: str) -> tuple[str, ...]:
+    """The languages of which the most function words stand in *text*; several where they share them, none without."""
+    tally: dict[str, int] = {}
+    for word in WORD.findall(text[:2000]):
+        for code in _languages_by_stop_word().get(word.casefold(), ()):
+            tally[code] = tally.get(code, 0) + 1
+    best = max(tally.values(), default=0)
+    return tuple(code for code in LANGUAGES if best and tally.get(code, 0) == best)
+
+
 _SCRIPTS = (
     ("zh", re.compile("[\u4e00-\u9fff]")),
     ("ja", re.compile("[\u3040-\u30ff]")),

@@ -206,7 +206,8 @@ _CLOCK = re.compile(
     r"(?P<sep>:|h)(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:\.[0-9]+)?)?"
     rf"(?: ?(?:{_HALF}|(?P<uhr>uhr|o'clock|hrs|h\b)))?"
     rf"|\.(?P<minute2>[0-5][0-9]) ?(?:{_HALF.replace('half', 'half2')}|(?P<uhr2>uhr))"
-    rf"|(?: ?{_HALF.replace('half', 'half3')}| ?(?P<uhr3>uhr|o'clock))"
+    rf"|(?: ?{_HALF.replace('half', 'half3')}| ?(?P<uhr3>uhr|o'clock)"
+    r"(?: (?P<minute3>[0-5][0-9])(?![0-9]|[.:,][0-9]| ?[^\W\d_]{4,}))?)"
     rf")z?(?![0-9a-z]|:[0-9])(?: {_ZONE}\b)?"
 )
 _FRENCH_HOUR = re.compile(
@@ -237,7 +238,7 @@ def named_times(text: str) -> Iterator[Fact]:
 def _clock(match: re.Match[str]) -> Iterator[Fact]:
     groups = match.groupdict()
     half = (groups["half"] or groups["half2"] or groups["half3"] or "").replace(".", "")
-    minute = int(groups["minute"] or groups["minute2"] or 0)
+    minute = int(groups["minute"] or groups["minute2"] or groups["minute3"] or 0)
     hour = int(groups["hour"])
     spoken = (
         not half

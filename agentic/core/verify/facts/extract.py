@@ -66,7 +66,7 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
         for style in dates.STYLES
         if months or style in dates.WITHOUT_NAMES
     ]
-    readers: list[_Reader] = [tokens.ibans, *styles, dates.times, tokens.phones]
+    readers: list[_Reader] = [tokens.ibans, *styles, dates.times, tokens.phones, numbers.inside]
     for reader in readers:
         near = _take(near, reader(near), own)
     near = _take(near, (fact for fact in numbers.numbers(near) if _is_plain(near, fact)), own)

@@ -41,6 +41,7 @@ _SCALED = re.compile(
 )
 _WORD = r"[a-z\u00b0\u00df-\u024f]+(?:/[a-z]+)?[\u00b2\u00b3]?[0-9]?(?![a-z0-9])"
 _WORDS_AFTER = re.compile(rf"[ -]?({_WORD}(?:[ -]{_WORD}){{0,2}})")
+_INSIDE = re.compile(r"(?<![0-9a-z.,])([0-9]{1,6})([\u20ac\u00a3])([0-9]{2})(?![0-9a-z]|[.,][0-9])")
 _ONE_SIGN = re.compile(r"[\u00bc-\u00be\u2150-\u215e\u2189\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]")
 # Before a unit they are no adjective ("5 per day"), besides the function words of all languages.
 _NO_ADJECTIVE = frozenset({"per", "pro", "par", "each", "every", "jede", "jeden", "chaque", "cada"})
@@ -124,6 +125,13 @@ def _fraction(sign: str) -> Decimal | None:
     if len(sign) != 1 or not unicodedata.decomposition(sign).startswith("<fraction>"):
         return None
     return Decimal(unicodedata.numeric(sign)) if unicodedata.numeric(sign) * 8 % 1 == 0 else None
+
+
+def inside(text: str) -> Iterator[Fact]:
+    """Amounts with the sign of the currency for a point: 12\u20ac50."""
+    for match in _INSIDE.finditer(text):
+        value = Decimal(f"{match.group(1)}.{match.group(3)}").normalize()
+        yield Fact("money", value, match.group(), *match.span(), CURRENCIES[match.group(2)])
 
 
 def fractions(text: str) -> Iterator[Fact]:

@@ -53,11 +53,15 @@ def _tables(languages: tuple[str, ...], claims: bool) -> tuple[dict[str, int], f
     return table, frozenset(word for code in languages for word in lexicons()[code].one)
 
 
+# French words for about so many, and the feminine of one: not used in compounds.
+_COLLECTIVE = frozenset({"une", "douzaine", "quinzaine"})
+
+
 @lru_cache(maxsize=1)
 def _french() -> dict[str, int]:
     """The French compounds from seventy on that no addition of their parts gives."""
     numbers = lexicons()["fr"].numbers
-    ones = {value: word for word, value in numbers.items() if 0 < value < 17 and word != "une"}
+    ones = {value: word for word, value in numbers.items() if 0 < value < 17 and word not in _COLLECTIVE}
     ones |= {17: "dix-sept", 18: "dix-huit", 19: "dix-neuf"}
     table = {"quatre-vingts": 80, "quatre-vingt": 80, "septante": 70, "huitante": 80, "nonante": 90}
     table |= {f"soixante-{ones[value]}": 60 + value for value in range(10, 20)}
