@@ -53,13 +53,15 @@ class ModelServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Of the request that is being answered.
+    body: Mapping[str, Any]
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
     def do_POST(self) -> None:
         owner: ModelServer = self.server.owner  # type: ignore[attr-defined]
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.body = body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         owner.seen.append(Seen(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         exchange = owner.script.pop(0) if len(owner.script) > 1 else owner.script[0]
         try:

@@ -1,0 +1,77 @@
+"""The whole service as a process of its own, so that it can be killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+import httpx
+from django.conf import settings
+
+_PROJECT = Path(__file__).resolve().parent.parent.parent
+_START_SECONDS = 60
+
+
+class ServerProcess:
+    """A server on the tests' database, with a model at *model_url*. Leaving the block kills it."""
+
+    def __init__(self, model_url: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = int(free.getsockname()[1])
+        self._environment = {
+            **os.environ,
+            "PM_DATA": str(settings.PM_DATA),
+            "PM_DATABASE_NAME": settings.PM_DATABASE_NAME,
+            "PM_SECRET_KEY": settings.SECRET_KEY,
+            "PM_AGENT_BASE_URL": model_url,
+            "PM_AGENT_MODEL": "scripted-http",
+        }
+        self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the block of this object
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Self:
+        command = (sys.executable, "-m", "uvicorn", "agentic.server.asgi:application", "--lifespan", "on")
+        self._process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(self._port), "--log-level", "warning"],
+            cwd=_PROJECT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._told,
+            stderr=subprocess.STDOUT,
+        )
+        until = time.monotonic() + _START_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > until:
+                self.kill()
+                self._told.seek(0)
+                raise RuntimeError(f"the server did not start: {self._told.read().decode()[-2000:]}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._told.close()
+
+    def kill(self) -> None:
+        """As `kill -9` does: nothing of the process gets to say anything."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def client(self, headers: dict[str, str]) -> httpx.Client:
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60)
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/v1/me", timeout=5).status_code == 401
+        except httpx.TransportError:
+            return False
