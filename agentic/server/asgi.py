@@ -22,7 +22,6 @@ django_application = get_asgi_application()
 from agentic import answering, runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
-from mailsearch.embeddings import warm  # noqa: E402
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -55,18 +54,17 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 async def living() -> AsyncIterator[None]:
     """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
-    await asyncio.to_thread(warm)
+    await _warm()
     async with sessions.pool(), answering.connected(), stream.listening():
-        beside = [asyncio.create_task(_sweep()), asyncio.create_task(_warm())]
+        sweeper = asyncio.create_task(_sweep())
         try:
             yield
         finally:
-            for task in beside:
-                task.cancel()
+            sweeper.cancel()
 
 
 async def _warm() -> None:
-    """Load the embedding model beside the first requests instead of within one."""
+    """Load the embedding model before the first request comes. Without it search goes by keywords."""
     try:
         await asyncio.to_thread(embeddings.warm)
     except embeddings.EmbeddingUnavailable as error:
