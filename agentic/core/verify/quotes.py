@@ -37,6 +37,7 @@ _INTERESTING = re.compile(
     "[\"\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`'\u2018\u2019<>,]"
 )
 _ELISIONS = re.compile(r"(?:tis|twas|twere|em|cause|bout|til|till|n|s|t|k|round|[0-9]{2}s?)(?![^\W_])", re.IGNORECASE)
+_DECADE = re.compile(r".[0-9]0s(?![^\W_])")  # the '80s
 _TERMINATED = re.compile(
     r"[\s.,;:!?\u2026)\]}\u3002\uff0c\uff01\uff1f\u060c\u061f\u0964\u2013\u2014\-\"\u201c\u201d\u00bb\u00ab]"
 )
@@ -220,7 +221,7 @@ def _singles_between(
     stop: int,
 ) -> int:
     while position < stop:
-        if text[position] not in _SINGLE_OPEN or not _opens_single(text, position):
+        if text[position] not in _SINGLE_OPEN or _DECADE.match(text, position) or not _opens_single(text, position):
             position += 1
             continue
         end = _single_end(text, position, limit)

@@ -153,8 +153,10 @@ def _is_abbreviation(token: str, tail: str, language: str) -> bool:
     initials = _INITIALS.search(token)
     if initials:
         return _initials_go_on(initials.group(), tail)
+    if last in _BEFORE_NUMBER and re.match(r"[0-9#]", tail):
+        return True
     if last == "no":
-        return bool(re.match(r"[0-9#]", tail))
+        return False
     known = [lists[language]] if language in lists else []
     pool = frozenset().union(*(known or lists.values()), lists["en"], _RUSSIAN)
     if joined not in pool and last not in pool and not _STREET.search(last):
@@ -162,6 +164,8 @@ def _is_abbreviation(token: str, tail: str, language: str) -> bool:
     return not (last in _MAY_END and opens(tail))
 
 
+# Abbreviations where a number follows, else words.
+_BEFORE_NUMBER = frozenset(["no", "pos", "poz", "all", "tab", "tav", "anl", "ziff", "rn", "sect", "mod", "lfd"])
 # Compounds that end in an abbreviation: "Lindenstr. 8".
 _STREET = re.compile(r"[^\W\d_]{2}str$")
 _RUSSIAN = frozenset(

@@ -57,6 +57,8 @@ _ROLES = frozenset(
         "inc",
     ]
 )
+# A name and nothing else behind a quotation, after a dash or in brackets.
+_SIGNED = re.compile(r" ?[-(] ?([^,.;:!?()]{1,80}?)\)? ?[.!]?$")
 # Words that a name and its verb of saying may have between them.
 _DISTANCE = 4
 
@@ -256,6 +258,10 @@ def _after_preposition(words: list[str], people: People) -> str:
 
 def _speaker_after(text: str, people: People) -> str:
     """ "...", wrote Ann / Ann wrote / according to Ann, directly behind a quotation."""
+    signed = _SIGNED.match(text)
+    words = _words(signed.group(1)) if signed else []
+    if words and all(word in people.names or word in _ROLES for word in words):
+        return " ".join(word for word in words if word in people.names)
     words = _words(text)[:6]
     verbs = _verbs()
     for at, word in enumerate(words):

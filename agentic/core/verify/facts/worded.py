@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
-from agentic.core.verify.facts.numbers import unit_after
+from agentic.core.verify.facts.numbers import PERCENT, unit_after
 from agentic.core.verify.facts.units import CURRENCIES
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.words import lexicons
@@ -38,6 +38,7 @@ _POWERS = {
 _JOINS = frozenset({" ", "-", " and ", " et ", "-et-", " und ", " y ", " e "})
 _MONEY = "|".join(sorted((re.escape(w) for w in CURRENCIES if len(w) > 2 and w not in ("try", "ron")), key=len)[::-1])
 _CURRENCY_AFTER = re.compile(rf" (?:d'|de )?({_MONEY})(?![\w])|([\u20ac$\u00a3])")
+_PERCENT_AFTER = re.compile(rf" ?(?:{PERCENT})(?![a-z\u00df-\u024f])")
 _GERMAN = re.compile(r"(?:(?P<thousands>.*?)tausend)?(?:(?P<hundreds>.*?)hundert)?(?:und)?(?P<rest>.*)")
 _GERMAN_TENS = re.compile(r"(?P<ones>.+?)und(?P<tens>.+?zig|dreissig)")
 
@@ -123,6 +124,10 @@ def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, clai
         if currency:
             money = CURRENCIES[currency.group(1) or currency.group(2)]
             yield Fact("money", value, text[start : currency.end()], start, currency.end(), money, worded=True)
+            continue
+        percent = _PERCENT_AFTER.match(text, end)
+        if percent:
+            yield Fact("percent", value, text[start : percent.end()], start, percent.end(), "%", worded=True)
             continue
         unit, _ = unit_after(text, end)
         yield Fact("number", value, name, start, end, unit, worded=True, counts=not unit)
