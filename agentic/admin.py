@@ -186,7 +186,7 @@ class TenantSettingsAdmin(ModelAdmin[Any]):
 
 _BUDGETS = ("agentic_max_steps", "agentic_max_seconds")
 _CAPS = ("agentic_daily_cap", "agentic_daily_tokens", "agentic_daily_cost_usd", "agentic_key_share")
-_LIMITS = (*_BUDGETS, *_CAPS, "verification", "removed_text")
+_LIMITS = (*_BUDGETS, *_CAPS, "verification", "removed_text", "model_judge")
 
 
 @admin.register(AgentPolicy)

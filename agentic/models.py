@@ -79,6 +79,12 @@ class AgentPolicy(models.Model):
     )
     verification = models.CharField(max_length=10, choices=Verification.choices, null=True, blank=True)
     removed_text = models.CharField(max_length=10, choices=RemovedText.choices, null=True, blank=True)
+    model_judge = models.BooleanField(
+        null=True,
+        blank=True,
+        help_text="Ask a chat model at the end whether an answer answers. It can only lower an answer to insufficient"
+        " evidence, and costs one step. Default: no.",
+    )
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -20,6 +20,8 @@ class EffectivePolicy:
     # What one day of the tenant's time zone allows; no runs at all switches agentic search off.
     caps: Caps = _CAPS
     verification: Policy = "standard"
+    # Whether a chat model is asked about each answer, and may lower it.
+    model_judge: bool = False
     # masked withheld full
     removed_text: str = "masked"
 
@@ -43,6 +45,7 @@ def effective(tenant: int) -> EffectivePolicy:
             key_share=_given(chain, "agentic_key_share", KEY_SHARE),
         ),
         verification=verification,
+        model_judge=_given(chain, "model_judge", builtin.model_judge),
         removed_text=_first(chain, "removed_text", removed),
     )
 

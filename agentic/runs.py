@@ -166,6 +166,7 @@ def _loop(started: Started) -> Loop:
         toolbox,
         started.limits,
         fallback=started.models.fallback,
+        judged=started.policy.model_judge and started.models.chat,
         read_threads=toolbox.threads,
         overhead_seconds=_OVERHEAD_SECONDS + time.monotonic() - started.began,
     )

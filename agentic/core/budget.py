@@ -9,6 +9,8 @@ Clock = Callable[[], float]
 
 RESERVE_SECONDS = 1.5
 RESERVE_SHARE = 0.3
+# With nothing but the reserve from the start, a search may take this share of what is left.
+_SEARCH_SHARE = 0.4
 # However small the budget: no more than this share of it goes to what stands around the loop.
 _OVERHEAD_SHARE = 0.25
 
@@ -55,6 +57,12 @@ class Budget:
     def pay(self, usage: Usage) -> None:
         """A reply cost *usage*, whether or not it is of any use."""
         self.usage += usage
+
+    @property
+    def search_until(self) -> float:
+        """When a search must be back: before the reserve begins; if it has begun, early enough to answer."""
+        now = self._clock()
+        return max(self.reserve_from, now + _SEARCH_SHARE * (self.deadline - now))
 
     @property
     def seconds(self) -> float:

@@ -12,8 +12,9 @@ from agentic.core import verify as default_rules
 from agentic.core.answer import Draft
 from agentic.core.budget import Budget, Clock, Limits
 from agentic.core.conversation import Conversation, prompt_sha256, prompt_text
-from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Phase, Replied, Verified
+from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Outcome, Phase, Replied, Verified
 from agentic.core.inflight import InFlight
+from agentic.core.judging import Judge
 from agentic.core.labels import Below
 from agentic.core.ledger import Ledger
 from agentic.core.outcome import Ending, decide
@@ -29,11 +30,8 @@ __all__ = ["Limits", "Loop", "Question"]
 # Faults that asking again cannot cure.
 _LASTING = frozenset({"auth", "circuit_open", "daily_quota", "no_such_model"})
 _UNUSABLE_IN_A_ROW = 2
-# With nothing but the reserve from the start, the first search may take this share of what is left.
-_FIRST_SEARCH_SHARE = 0.4
 # A model that ends at its deadline by itself may do so this much before the loop's own clock strikes.
 _CLOCK_TOLERANCE = 0.05
-_QUERY_CHARACTERS = 2_000
 _MISSING_CHARACTERS = 300
 
 
@@ -48,6 +46,7 @@ class Loop:
         limits: Limits,
         *,
         fallback: Model | None = None,
+        judged: bool = False,
         verify: Rules = default_rules,
         read_threads: ThreadReader | None = None,
         clock: Clock = time.monotonic,
@@ -65,7 +64,8 @@ class Loop:
         self._overhead = overhead_seconds
         self._flight = InFlight(clock)
         self._ledger = Ledger(question.text, random)
-        self._talk = Conversation(question, toolbox.specs, f"{random(1 << 128):032x}")
+        self._session, self._random = f"{random(1 << 128):032x}", random
+        self._talk = Conversation(question, toolbox.specs, self._session)
         self._searches = Searches(
             question, toolbox, limits, self._ledger, self._talk, self._flight, clock, random
         )  # fmt: skip
@@ -79,7 +79,9 @@ class Loop:
         self._model_calls = 0
         self._unusable = 0
         self._first_evidence_ms: int | None = None
-        self._usable = self._over = False
+        self._usable = self._over = self._lowered = False
+        # Whether a model is asked at the end if the answer is one.
+        self._judged = judged
         self._fault = self._last_fault = self._limit = ""
 
     def cancel(self) -> None:
@@ -97,28 +99,30 @@ class Loop:
             await self._flight.close()
 
     async def _run(self) -> AsyncGenerator[Event, None]:
-        arguments = {"query": self._first_query()}
+        arguments = {"query": self._question.first_query}
         first = self._searches.prepare(ReadCall(ToolCall(FIRST_CALL_ID, SEARCH, arguments)), None)
         self._talk.add_calls([first.call])
         yield self._searches.called(first, "plan", arguments)
-        self._searches.begin(first, self._search_until())
+        self._searches.begin(first, self._budget.search_until)
         self._first = [first]
         while not self._over and not self._flight.stopped:
             async for event in self._turn():
                 yield event
+        # What the asker's own words find is shown even where the model failed at once.
+        if not self._flight.stopped:
+            async for event in self._land(self._take_first(), self._budget.search_until):
+                yield event
+            async for event in self._judge():
+                yield event
         if self._flight.stopped:
             yield Cut("judge", self._budget.steps, "cancelled", "the run was cancelled")
-        else:
-            # What the asker's own words find is shown even where the model failed at once.
-            async for event in self._land(self._take_first(), self._search_until()):
-                yield event
         yield self._finished()
 
     async def _turn(self) -> AsyncGenerator[Event, None]:
         """One reply, and what it asks for."""
         forced = bool(self._budget.only_reserve) or not self._searches.room_left
         if forced or self._model_calls:
-            async for event in self._land(self._take_first(), self._search_until()):
+            async for event in self._land(self._take_first(), self._budget.search_until):
                 yield event
         if self._budget.ended or (forced and self._usable and not self._ledger.evidence):
             self._end(limit=self._budget.ended or self._why_forced())
@@ -207,8 +211,8 @@ class Loop:
         if cut:
             yield Cut("search", step, "calls", f"{len(cut)} calls beyond {self._limits.calls_per_step} were not made")
         for search in searches:
-            self._searches.begin(search, self._search_until())
-        async for event in self._land([*self._take_first(), *searches], self._search_until()):
+            self._searches.begin(search, self._budget.search_until)
+        async for event in self._land([*self._take_first(), *searches], self._budget.search_until):
             yield event
         if not self._searches.room_left:
             yield Cut("search", step, "characters", "no more mail may be shown in this run")
@@ -280,6 +284,17 @@ class Loop:
             async for event in self._check(self._reading.draft, 2):
                 yield event
 
+    async def _judge(self) -> AsyncGenerator[Event, None]:
+        """Let a model say whether the answer answers, where that is wanted and still affordable."""
+        ruling = self._verdict.ruling
+        if not self._judged or ruling is None or self._outcome()[0] != "answered" or self._budget.ended:
+            return
+        judge = Judge(self._question, self._model, self._budget, self._flight, self._clock)
+        self._model_calls += 1
+        async for event in judge.events(ruling.verification, self._session, self._random):
+            yield event
+        self._lowered = judge.lowers
+
     def _wants_repair(self) -> bool:
         """Whether a second draft may be worth its step: whenever nothing stands, and else only out of plenty."""
         ruling = self._verdict.ruling
@@ -321,7 +336,7 @@ class Loop:
     def _shorten(self) -> None:
         """Show all evidence once more in half the room, and forget the turns that did not fit."""
         self._searches.halve()
-        first = ToolCall(FIRST_CALL_ID, SEARCH, {"query": self._first_query()})
+        first = ToolCall(FIRST_CALL_ID, SEARCH, {"query": self._question.first_query})
         self._talk.start_over(first, self._searches.everything())
 
     def _prompt(self, phase: Phase, forced: bool, instruction: prompts.Name) -> Prompt:
@@ -344,29 +359,21 @@ class Loop:
             self._first_evidence_ms = round(self._budget.seconds * 1000)
         return found
 
-    def _search_until(self) -> float:
-        """When a search must be back: before the reserve begins; if it has begun, early enough to answer."""
-        now = self._clock()
-        return max(self._budget.reserve_from, now + _FIRST_SEARCH_SHARE * (self._budget.deadline - now))
-
     def _why_forced(self) -> str:
         return self._budget.only_reserve or "characters"
-
-    def _first_query(self) -> str:
-        text = " ".join(self._question.text.split())
-        return text if len(text) <= _QUERY_CHARACTERS else text[:_QUERY_CHARACTERS].rsplit(" ", 1)[0]
 
     def _end(self, *, limit: str = "", fault: str = "") -> None:
         self._limit, self._fault, self._over = limit, fault, True
 
-    def _finished(self) -> Finished:
+    def _outcome(self) -> tuple[Outcome, str | None]:
         ruling = self._verdict.ruling
-        outcome, reason = decide(
+        return decide(
             Ending(
                 cancelled=self._flight.stopped,
                 drafted=ruling is not None,
                 supported=self._verdict.supported,
                 covered=ruling is not None and ruling.covered,
+                lowered=self._lowered,
                 declared=self._verdict.declared,
                 found=bool(self._ledger.evidence),
                 usable=self._usable,
@@ -375,6 +382,10 @@ class Loop:
                 limit=self._limit,
             )
         )
+
+    def _finished(self) -> Finished:
+        ruling = self._verdict.ruling
+        outcome, reason = self._outcome()
         return Finished(
             outcome=outcome,
             reason=reason,

@@ -9,6 +9,8 @@ from agentic.core.answer import Policy
 from agentic.core.fence import clean, clean_line
 from mailsearch.hits import Filters
 
+_QUERY_CHARACTERS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -23,6 +25,12 @@ class Question:
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
+
+    @property
+    def first_query(self) -> str:
+        """The asker's own words as a search takes them, cut between two of them where they are too many."""
+        text = " ".join(self.text.split())
+        return text if len(text) <= _QUERY_CHARACTERS else text[:_QUERY_CHARACTERS].rsplit(" ", 1)[0]
 
     def describe(self) -> str:
         """The question as the model is told it: after everything that is the same in all runs."""

@@ -379,3 +379,30 @@ def test_what_a_model_wrote_into_a_search_leaves_only_guarded() -> None:
     assert len(models["query"]) <= 120
     assert models["filters"]["after"].startswith("2026-01-01T00:00:00")
     assert "evil.example" not in str(response)
+
+
+def test_a_tenants_judge_lowers_an_answer_and_never_the_built_in_readers() -> None:
+    home = house()
+    AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"model_judge": True})
+    jo = home.jo.principal
+
+    def reply(prompt: Prompt) -> Reply:
+        if prompt.forced_tool == "judge":
+            return calls(("judge", {"answers": False}))
+        return answers(TRUE)(prompt) if prompt.shown else searches("Golf liability")
+
+    response = asked(jo, ScriptedModel(reply))
+    assert (response["outcome"], response["reason"], response["answer"]) == (
+        "insufficient_evidence", "judged_insufficient", None,
+    )  # fmt: skip
+    assert [one["event"] for one in response["trace"]][-3:] == ["asked", "replied", "finished"]
+
+    async def of_the_reader() -> str:
+        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(ScriptedModel(reply), chat=False))
+        assert isinstance(started, runs.Started)
+        await runs.wait(started, runs.launch(started))
+        return started.public_id
+
+    unjudged = read(jo, run(of_the_reader()))
+    assert unjudged is not None
+    assert unjudged["outcome"] == "answered"

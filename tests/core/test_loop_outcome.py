@@ -1,6 +1,7 @@
 """The outcome of a run, under every combination of what can end one."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ FAULTS = ("", "rate_limited")
 LIMITS = ("", "steps", "seconds")
 ALL = [
     Ending(*flags, fault, last, limit)  # type: ignore[call-arg,arg-type]
-    for flags in itertools.product(BOTH, repeat=7)
+    for flags in itertools.product(BOTH, repeat=8)
     for fault, last, limit in itertools.product(FAULTS, FAULTS, LIMITS)
 ]
 
@@ -54,6 +55,7 @@ def test_each_way_to_end_has_its_outcome_and_reason(ending: Ending, outcome: str
 def test_answered_needs_support_coverage_and_no_declaration_in_every_combination() -> None:
     for ending in ALL:
         holds = ending.supported and ending.covered and not ending.declared and not ending.cancelled
+        holds = holds and not ending.lowered
         assert (decide(ending)[0] == "answered") == holds, ending
 
 
@@ -62,7 +64,7 @@ def test_the_order_holds_in_every_combination() -> None:
         if ending.cancelled:
             expected = "budget_exhausted"
         elif ending.supported and ending.covered and not ending.declared:
-            expected = "answered"
+            expected = "insufficient_evidence" if ending.lowered else "answered"
         elif ending.declared or ending.drafted:
             expected = "insufficient_evidence"
         elif not ending.usable or ending.fault:
@@ -70,6 +72,14 @@ def test_the_order_holds_in_every_combination() -> None:
         else:
             expected = "budget_exhausted"
         assert decide(ending)[0] == expected, ending
+
+
+def test_a_judge_only_lowers_an_answer_in_every_combination() -> None:
+    for ending in ALL:
+        before = decide(replace(ending, lowered=False))
+        after = decide(replace(ending, lowered=True))
+        lowered = ("insufficient_evidence", "judged_insufficient")
+        assert after == (lowered if before[0] == "answered" else before)
 
 
 def test_every_outcome_but_answered_has_a_reason() -> None:

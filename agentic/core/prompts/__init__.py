@@ -4,7 +4,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-Name = Literal["system", "plan", "judge", "answer", "repair", "reread"]
+Name = Literal["system", "plan", "judge", "answer", "repair", "reread", "suffices"]
 
 
 @cache
