@@ -1,23 +1,21 @@
 """A question becomes a run, the run becomes rows, and the rows become the response: now, later, and after mishaps."""
 
 import asyncio
-import time
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import ProgrammingError, connection
 
 from agentic import runs
 from agentic.callers import revoke_key
 from agentic.core.ports import ModelFault, Prompt, Reply
-from agentic.models import AgentPolicy, Run, RunState, TraceEvent
+from agentic.models import AgentPolicy, Run, TraceEvent
 from mailsearch.models import Grant, Message
 from mailsearch.sessions import Binding, bound, pool
 from tests.agentic.asking import QUESTION, ask, asked, insurer_accepts, read, run
 from tests.agentic.cast import House, house
 from tests.mailsearch.posting import Letter
-from tests.standins.scripted_model import ScriptedModel, answers, calls, declares, hangs, searches
+from tests.standins.scripted_model import ScriptedModel, answers, calls, declares, searches
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUOTE = "we accept liability for the damage to the Golf"
@@ -74,14 +72,6 @@ def test_a_model_that_fails_degrades_the_run(code: str) -> None:
     response = asked(house().jo.principal, ScriptedModel(fails_late))
     assert (response["outcome"], response["reason"], response["answer"]) == ("degraded", code, None)
     assert response["evidence"]
-
-
-def test_a_model_that_hangs_does_not_hold_the_response_beyond_its_seconds() -> None:
-    jo = house().jo.principal
-    began = time.monotonic()
-    response = asked(jo, ScriptedModel(hangs), max_seconds=2.0)
-    assert time.monotonic() - began < 4
-    assert response["outcome"] in ("degraded", "budget_exhausted")
 
 
 def test_a_tool_that_reaches_beyond_the_scope_is_on_record_and_in_the_response() -> None:
@@ -232,106 +222,6 @@ def test_a_caller_without_the_permission_starts_nothing() -> None:
     caller = home.caller("family", permissions=("search:read", "audit:read"))
     with pytest.raises(runs.NotPermitted):
         run(ask(caller.principal, insurer_accepts()))
-
-
-def test_cancel_ends_a_run_and_only_its_caller_can() -> None:
-    home = house()
-    jo, stranger = home.jo.principal, home.caller("family").principal
-
-    async def cancelled() -> tuple[bool, bool, str, float]:
-        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(ScriptedModel(hangs)))
-        assert isinstance(started, runs.Started)
-        task = runs.launch(started)
-        await asyncio.sleep(0.1)
-        refused = await runs.cancel(stranger, started.public_id)
-        asked_at = time.monotonic()
-        accepted = await runs.cancel(jo, started.public_id)
-        await task
-        return refused, accepted, started.public_id, time.monotonic() - asked_at
-
-    refused, accepted, public_id, took = run(cancelled())
-    response = read(jo, public_id)
-    assert response is not None
-    assert (refused, accepted) == (False, True)
-    assert (response["status"], response["reason"], response["answer"]) == ("cancelled", "cancelled", None)
-    assert took < 4
-
-
-def test_a_stopped_server_leaves_its_runs_interrupted() -> None:
-    jo = house().jo.principal
-
-    async def stopped() -> str:
-        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(ScriptedModel(hangs)))
-        assert isinstance(started, runs.Started)
-        runs.launch(started)
-        await asyncio.sleep(0.3)
-        await runs.drain(seconds=0.1)
-        return started.public_id
-
-    response = read(jo, run(stopped()))
-    assert response is not None
-    assert (response["status"], response["outcome"], response["reason"]) == ("interrupted", "degraded", "interrupted")
-
-
-def test_the_run_of_a_dead_process_is_closed_once_its_lease_ran_out() -> None:
-    jo = house().jo.principal
-
-    async def abandoned() -> runs.Started:
-        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(insurer_accepts()))
-        assert isinstance(started, runs.Started)
-        return started
-
-    started = run(abandoned())
-    run(runs.close_left_over())
-    assert RunState.objects.get(run=started.run).status == "queued"
-    RunState.objects.filter(run=started.run).update(leased_until="2020-01-01T00:00:00Z")
-
-    async def two_at_once() -> list[int]:
-        return list(await asyncio.gather(runs.close_left_over(), runs.close_left_over()))
-
-    assert sum(run(two_at_once())) == 1
-    response = read(jo, started.public_id)
-    assert response is not None
-    assert (response["status"], response["outcome"], response["answer"]) == ("interrupted", "degraded", None)
-
-
-def test_a_run_that_was_closed_by_others_gives_no_answer_to_its_caller() -> None:
-    home = house()
-    jo = home.jo.principal
-
-    async def close_then_answer(prompt: Prompt) -> Reply:
-        await asyncio.to_thread(RunState.objects.filter(tenant=jo.tenant).update, status="interrupted")
-        return answers(TRUE)(prompt)
-
-    with pytest.raises(runs.AuditUnavailable):
-        asked(jo, ScriptedModel(searches("Golf liability"), close_then_answer))
-
-
-def test_an_end_that_cannot_be_written_in_time_gives_no_answer(owner_conninfo: str) -> None:
-    jo = house().jo.principal
-    locked = psycopg.connect(owner_conninfo)
-
-    async def lock_then_answer(prompt: Prompt) -> Reply:
-        await asyncio.to_thread(locked.execute, "LOCK agentic_runfinished IN ACCESS EXCLUSIVE MODE")
-        return answers(TRUE)(prompt)
-
-    began = time.monotonic()
-    try:
-        with pytest.raises(runs.AuditUnavailable):
-            asked(jo, ScriptedModel(searches("Golf liability"), lock_then_answer), max_seconds=3.0)
-        assert time.monotonic() - began < 10
-    finally:
-        locked.close()
-
-
-def test_a_bug_in_a_model_ends_the_run_with_an_outcome_on_record() -> None:
-    jo = house().jo.principal
-
-    def breaks(prompt: Prompt) -> Reply:
-        raise ZeroDivisionError
-
-    response = asked(jo, ScriptedModel(breaks))
-    assert (response["status"], response["outcome"], response["reason"]) == ("finished", "degraded", "internal")
 
 
 def test_every_act_is_on_record_before_it_is_done() -> None:

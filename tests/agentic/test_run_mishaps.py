@@ -1,0 +1,135 @@
+"""Runs that do not end by themselves: cancelled, cut off, abandoned, or with nowhere to write their end."""
+
+import asyncio
+
+import psycopg
+import pytest
+
+from agentic import runs
+from agentic.callers import Principal
+from agentic.core.ports import Prompt, Reply
+from agentic.models import AgentPolicy, RunState
+from tests.agentic.asking import QUESTION, asked, insurer_accepts, read, run
+from tests.agentic.cast import house
+from tests.standins.scripted_model import ScriptedModel, answers, hangs, searches
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUOTE = "we accept liability for the damage to the Golf"
+TRUE = ("The insurer accepts liability for the damage to the Golf.", "accept liability", QUOTE)
+
+
+async def _begin(principal: Principal) -> tuple[runs.Started, "asyncio.Task[None]", asyncio.Event]:
+    """A run whose model never replies, and what is set once it was asked."""
+    thinking = asyncio.Event()
+
+    async def think(prompt: Prompt) -> Reply:
+        thinking.set()
+        return await hangs(prompt)
+
+    started = await runs.start(principal, runs.Ask(QUESTION), runs.Models(ScriptedModel(think)))
+    assert isinstance(started, runs.Started)
+    return started, runs.launch(started), thinking
+
+
+def test_a_model_that_hangs_does_not_hold_the_response_beyond_its_seconds() -> None:
+    model = ScriptedModel(hangs)
+    response = asked(house().jo.principal, model, max_seconds=4.0)
+    assert response["outcome"] in ("degraded", "budget_exhausted")
+    assert ("cut", "seconds") in [(one["event"], one.get("limit")) for one in response["trace"]]
+    assert model.cancelled == len(model.prompts)
+
+
+def test_cancel_ends_a_run_and_only_its_caller_can() -> None:
+    home = house()
+    jo, stranger = home.jo.principal, home.caller("family").principal
+    # Else its own seconds would end it before long.
+    AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"agentic_max_seconds": 120})
+
+    async def cancelled() -> tuple[bool, bool, str]:
+        started, task, thinking = await _begin(jo)
+        await thinking.wait()
+        refused = await runs.cancel(stranger, started.public_id)
+        accepted = await runs.cancel(jo, started.public_id)
+        await task
+        return refused, accepted, started.public_id
+
+    refused, accepted, public_id = run(cancelled())
+    response = read(jo, public_id)
+    assert response is not None
+    assert (refused, accepted) == (False, True)
+    assert (response["status"], response["reason"], response["answer"]) == ("cancelled", "cancelled", None)
+
+
+def test_a_stopped_server_leaves_its_runs_interrupted() -> None:
+    jo = house().jo.principal
+
+    async def stopped() -> str:
+        started, _, thinking = await _begin(jo)
+        await thinking.wait()
+        await runs.drain(seconds=0.0)
+        return started.public_id
+
+    response = read(jo, run(stopped()))
+    assert response is not None
+    assert (response["status"], response["outcome"], response["reason"]) == ("interrupted", "degraded", "interrupted")
+
+
+def test_the_run_of_a_dead_process_is_closed_once_its_lease_ran_out() -> None:
+    jo = house().jo.principal
+
+    async def abandoned() -> runs.Started:
+        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(insurer_accepts()))
+        assert isinstance(started, runs.Started)
+        return started
+
+    started = run(abandoned())
+    run(runs.close_left_over())
+    assert RunState.objects.get(run=started.run).status == "queued"
+    RunState.objects.filter(run=started.run).update(leased_until="2020-01-01T00:00:00Z")
+
+    async def two_at_once() -> None:
+        await asyncio.gather(runs.close_left_over(), runs.close_left_over())
+
+    run(two_at_once())
+    response = read(jo, started.public_id)
+    assert response is not None
+    assert [one["event"] for one in response["trace"]].count("finished") == 1
+    assert (response["status"], response["outcome"], response["answer"]) == ("interrupted", "degraded", None)
+
+
+def test_a_run_that_was_closed_by_others_gives_no_answer_to_its_caller() -> None:
+    home = house()
+    jo = home.jo.principal
+
+    async def close_then_answer(prompt: Prompt) -> Reply:
+        await asyncio.to_thread(RunState.objects.filter(tenant=jo.tenant).update, status="interrupted")
+        return answers(TRUE)(prompt)
+
+    with pytest.raises(runs.AuditUnavailable):
+        asked(jo, ScriptedModel(searches("Golf liability"), close_then_answer))
+
+
+def test_an_end_that_cannot_be_written_in_time_gives_no_answer(owner_conninfo: str) -> None:
+    jo = house().jo.principal
+    locked = psycopg.connect(owner_conninfo)
+
+    async def lock_then_answer(prompt: Prompt) -> Reply:
+        await asyncio.to_thread(locked.execute, "LOCK agentic_runfinished IN ACCESS EXCLUSIVE MODE")
+        return answers(TRUE)(prompt)
+
+    try:
+        # It gives up while the lock is still held.
+        with pytest.raises(runs.AuditUnavailable):
+            asked(jo, ScriptedModel(searches("Golf liability"), lock_then_answer), max_seconds=3.0)
+    finally:
+        locked.close()
+
+
+def test_a_bug_in_a_model_ends_the_run_with_an_outcome_on_record() -> None:
+    jo = house().jo.principal
+
+    def breaks(prompt: Prompt) -> Reply:
+        raise ZeroDivisionError
+
+    response = asked(jo, ScriptedModel(breaks))
+    assert (response["status"], response["outcome"], response["reason"]) == ("finished", "degraded", "internal")
