@@ -112,7 +112,7 @@ def _guarded(text: str, at: int, language: str) -> bool:
     token = before.group()
     if token[-1] in "0123456789":
         return _is_ordinal(token, tail, language) or _follows_article(head, tail, language)
-    return _is_abbreviation(token, tail, language)
+    return _is_abbreviation(token, head, tail, language)
 
 
 def _is_ordinal(token: str, tail: str, language: str) -> bool:
@@ -146,7 +146,7 @@ def _follows_article(head: str, tail: str, language: str) -> bool:
     return language == "de" and _ARTICLES.search(head) is not None and tail[:1].isalpha()
 
 
-def _is_abbreviation(token: str, tail: str, language: str) -> bool:
+def _is_abbreviation(token: str, head: str, tail: str, language: str) -> bool:
     joined = re.sub(r"[ \u00a0]", "", token).casefold()
     lists = _abbreviations()
     last = joined.rsplit(".", 1)[-1]
@@ -161,7 +161,9 @@ def _is_abbreviation(token: str, tail: str, language: str) -> bool:
     pool = frozenset().union(*(known or lists.values()), lists["en"], _RUSSIAN)
     if joined not in pool and last not in pool and not _STREET.search(last):
         return False
-    return not (last in _MAY_END and opens(tail))
+    if last in _MEASURES and language != "de" and re.search(r"[0-9] ?$", head[: -len(token) - 1]):
+        return not tail[:1].isupper()
+    return not (last in _MAY_END and opens(tail, _MORE_OPENERS))
 
 
 # Abbreviations where a number follows, else words.
@@ -177,6 +179,10 @@ _MAY_END = frozenset(
     qty misc tbd univ ref lit vol vols loc ex fl fls ap eng sp os pl ks gr rag gem ong sen zus fam fa ing pol hl cap
     """.split()  # noqa: SIM905 - sixty words in quotation marks are harder to read
 )
+
+
+# Behind a number they end a sentence before any capital letter ("5 ft. Bob paid").
+_MEASURES = frozenset(["ft", "lb", "lbs", "oz", "yr", "yrs", "hr", "hrs", "wk"])
 
 
 def _initials_go_on(token: str, tail: str) -> bool:

@@ -170,7 +170,7 @@ def _measure(text: str, match: re.Match[str]) -> tuple[str, int]:
 def unit_after(text: str, end: int) -> tuple[str, int]:
     """The unit of measure that follows a number which ends at *end*, and where it ends itself; "" where there is none.
 
-    One adjective may stand between ("24 full months", "3 working days").
+    One or two adjectives may stand between ("24 full months", "3 working days").
     """
     after = _WORDS_AFTER.match(text, end)
     if after is None:
@@ -183,8 +183,11 @@ def unit_after(text: str, end: int) -> tuple[str, int]:
     over = words[0].partition("/")[0]
     if over in UNITS:
         return UNITS[over], after.start(1) + len(over)
-    if len(words) > 1 and len(words[1]) > 2 and words[1] in UNITS and _is_adjective(words[0]):
-        return UNITS[words[1]], after.start(1) + len(words[0]) + 1 + len(words[1])
+    for place in range(1, len(words)):
+        if not _is_adjective(words[place - 1]):
+            break
+        if len(words[place]) > 2 and words[place] in UNITS:
+            return UNITS[words[place]], after.start(1) + len(" ".join(words[: place + 1]))
     return "", end
 
 
