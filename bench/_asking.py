@@ -1,0 +1,175 @@
+"""Runs over a folder of mail in a Postgres of its own, and what they cost: `python -m bench._asking FOLDER`.
+
+A process by itself, so that it has settings of its own. With BENCH_PROFILE a file's name, the runs that are timed alone
+are profiled into it.
+"""
+
+import asyncio
+import cProfile
+import json
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import django
+
+if TYPE_CHECKING:
+    from agentic.callers import Principal
+    from agentic.core.ports import Prompt, Reply
+
+RUNS = 80
+_AT_ONCE = 8
+_SHARE = 0.4
+_DELAY = 1.0
+
+
+@dataclass
+class Quoting:
+    """A model that searches if it is shown nothing, and else quotes the first thing that it is shown."""
+
+    delay: float = 0.0
+    # Seconds that the replies of this model took, so that they can be taken away.
+    seconds: float = 0.0
+    name: str = "quoting"
+
+    async def reply(self, prompt: "Prompt", deadline: float) -> "Reply":
+        """See agentic.core.ports.Model."""
+        from agentic.core.ports import Reply, ToolCall, Usage
+
+        began = time.perf_counter()
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if prompt.shown:
+            shown = prompt.shown[0]
+            words = " ".join(shown.message.parts[1].text.split()[:14])
+            quote = {"label": shown.label, "text": words}
+            sentence = {"text": words, "citations": [shown.label], "quotes": [quote]}
+            call = ToolCall("1", "answer", {"sentences": [sentence]})
+        else:
+            call = ToolCall("1", "search", {"query": prompt.question})
+        self.seconds += time.perf_counter() - began
+        return Reply(self.name, tool_calls=(call,), usage=Usage(1000, 0, 50))
+
+
+async def _ask(principal: "Principal", question: str, delay: float = 0.0) -> float:
+    """Milliseconds of one run from its request to its response, without those of the model."""
+    from agentic import records, responses, runs
+    from agentic.workers import in_worker
+
+    model = Quoting(delay)
+    began = time.perf_counter()
+    started = await runs.start(principal, runs.Ask(question), runs.Models(model))
+    assert isinstance(started, runs.Started)
+    await runs.wait(started, runs.launch(started))
+    record = await in_worker(records.load, principal, started.public_id)
+    assert record is not None
+    responses.build(record)
+    return 1000 * (time.perf_counter() - began - model.seconds)
+
+
+async def _measure(principal: "Principal", questions: Sequence[str]) -> dict[str, object]:
+    from mailsearch.sessions import pool
+
+    draw = random.Random(7)
+    async with pool():
+        for question in questions[:10]:
+            await _ask(principal, question)
+        profile = cProfile.Profile() if "BENCH_PROFILE" in os.environ else None
+        if profile:
+            profile.enable()
+        processor = time.process_time()
+        alone = [await _ask(principal, draw.choice(questions)) for _ in range(RUNS)]
+        processor = time.process_time() - processor
+        if profile:
+            profile.disable()
+            profile.dump_stats(os.environ["BENCH_PROFILE"])
+        began = time.perf_counter()
+        await asyncio.gather(*(_several(principal, questions, RUNS // _AT_ONCE, n) for n in range(_AT_ONCE)))
+        capacity = RUNS / (time.perf_counter() - began)
+        arriving = await _arrivals(principal, questions, capacity * _SHARE, draw)
+    return {
+        "runs": RUNS,
+        "p50_ms": _at(alone, 50),
+        "p95_ms": _at(alone, 95),
+        "processor_ms": round(1000 * processor / RUNS, 1),
+        "capacity_per_second": round(capacity, 1),
+        "arrivals_per_second": round(capacity * _SHARE, 1),
+        "open_p50_ms": _at(arriving, 50),
+        "open_p95_ms": _at(arriving, 95),
+        "open_ratio": round(_at(arriving, 95) / _at(alone, 95), 2),
+    }
+
+
+async def _several(principal: "Principal", questions: Sequence[str], count: int, seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(count):
+        await _ask(principal, draw.choice(questions))
+
+
+async def _arrivals(
+    principal: "Principal", questions: Sequence[str], rate: float, draw: random.Random
+) -> Sequence[float]:
+    """Runs that begin at random moments, *rate* a second, whether or not others have ended."""
+    begun = []
+    for _ in range(RUNS):
+        begun.append(asyncio.create_task(_ask(principal, draw.choice(questions), _DELAY)))
+        await asyncio.sleep(draw.expovariate(rate))
+    return await asyncio.gather(*begun)
+
+
+def _at(figures: Sequence[float], percent: int) -> float:
+    return round(statistics.quantiles(figures, n=100)[percent - 1], 1)
+
+
+def _prepare(folder: Path) -> tuple["Principal", list[str], int]:
+    """The mail stored, a caller who may read it all, and questions about it."""
+    from agentic import admission
+    from agentic.callers import Access, create_key, principal_of_key
+    from agentic.models import AgentPolicy
+    from mailsearch.ingest import pipeline
+    from mailsearch.ingest.sources import open_source
+    from mailsearch.models import Mailbox, Message, Permission, Tenant
+    from mailsearch.sessions import Binding, bound
+
+    # How many may run at once is not what is measured.
+    admission.TENANT_RUNS = admission.CALLER_RUNS = 10_000
+    tenant = Tenant.objects.create(slug="bench", name="Benchmark")
+    AgentPolicy.objects.create(tenant=tenant, agentic_daily_cap=1_000_000, agentic_max_seconds=60)
+    mailbox = Mailbox.objects.create(tenant=tenant, slug="all")
+    summary = pipeline.ingest(open_source(folder), mailbox=mailbox, read_attachments=False)
+    with bound(Binding(tenant.pk, frozenset([mailbox.pk]))):
+        subjects = Message.objects.exclude(subject="").values_list("subject", flat=True).distinct()[:500]
+        questions = [f"What do we know about {subject}?" for subject in subjects]
+    key, _ = create_key(tenant, "bench", Access((Permission.SEARCH_AGENTIC,), all_mailboxes=True))
+    return principal_of_key(key), questions, summary.new
+
+
+def main(folder: str) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
+    django.setup()
+    from django.conf import settings
+
+    from agentic.server.embedded import EmbeddedPostgres
+    from agentic.server.setup import setup_database
+    from mailsearch import embeddings
+
+    server = EmbeddedPostgres(settings.PM_DATA)
+    server.start()
+    try:
+        setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
+        embeddings.warm()
+        principal, questions, messages = _prepare(Path(folder))
+        figures = asyncio.run(_measure(principal, questions))
+    finally:
+        server.stop()
+    sys.stdout.write(json.dumps({"messages": messages, **figures}) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
