@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Field, JSONField, Model
@@ -34,23 +35,42 @@ Connection = AsyncConnection[TupleRow]
 
 async def add(conn: Connection, table: type[Model], **values: object) -> int:
     """Insert one row of *table* with the columns in *values* and else their defaults; returns its id."""
-    columns = [
+    statement, columns = _insertion(table, frozenset(values), returning=True)
+    row = await (await conn.execute(statement, _given(columns, values))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def put(conn: Connection, table: type[Model], **values: object) -> None:
+    """The same for rows whose id nobody needs; within a pipeline it does not wait."""
+    statement, columns = _insertion(table, frozenset(values), returning=False)
+    await conn.execute(statement, _given(columns, values))
+
+
+@lru_cache(64)
+def _insertion(
+    table: type[Model], names: frozenset[str], *, returning: bool
+) -> tuple[bytes, "tuple[Field[Any, Any], ...]"]:
+    """The statement that inserts a row, and the columns that it sets in their order."""
+    columns = tuple(
         column
         for column in table._meta.concrete_fields
-        if column.name in values or (column.has_default() and not column.has_db_default() and not column.primary_key)
-    ]
-    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({}) RETURNING {}").format(
+        if column.name in names or (column.has_default() and not column.has_db_default() and not column.primary_key)
+    )
+    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
         sql.Identifier(table._meta.db_table),
         sql.SQL(", ").join(sql.Identifier(str(column.column)) for column in columns),
         sql.SQL(", ").join(sql.Placeholder() for _ in columns),
-        sql.Identifier(str(table._meta.pk.column)),
     )
-    given = [
+    if returning:
+        statement += sql.SQL(" RETURNING {}").format(sql.Identifier(str(table._meta.pk.column)))
+    return statement.as_bytes(None), columns
+
+
+def _given(columns: "tuple[Field[Any, Any], ...]", values: Mapping[str, object]) -> list[object]:
+    return [
         _adapted(column, values[column.name] if column.name in values else column.get_default()) for column in columns
     ]
-    row = await (await conn.execute(statement, given)).fetchone()
-    assert row is not None
-    return int(row[0])
 
 
 def channel(tenant: int, run: str) -> str:
@@ -90,12 +110,13 @@ class Recorder:
 
     async def record(self, event: Event) -> None:
         """Write *event* down. Finished is not for here but for the run's end."""
-        async with session(self.binding) as conn:
+        # All in one trip: what a run writes down, it waits for.
+        async with session(self.binding) as conn, conn.pipeline():
             await self.trace(conn, event)
             if isinstance(event, Found):
                 await self._add_found(conn, event)
-            await self.renew(conn)
             await ring(conn, self.tenant, self.public_id)
+            await self.renew(conn)
         if isinstance(event, Verified):
             self.drafts.append(event)
         if isinstance(event, Found):
@@ -117,7 +138,7 @@ class Recorder:
         self, conn: Connection, *, name: str, phase: str, step: int | None, data: Mapping[str, object]
     ) -> None:
         self.seq += 1
-        await add(
+        await put(
             conn,
             models.TraceEvent,
             tenant=self.tenant,
@@ -147,7 +168,7 @@ class Recorder:
             await self._add_widen_attempt(conn, attempt, event.step)
 
     async def _add_evidence(self, conn: Connection, item: EvidenceItem) -> None:
-        await add(
+        await put(
             conn,
             models.Evidence,
             tenant=self.tenant,
@@ -162,7 +183,7 @@ class Recorder:
         )
 
     async def _add_widen_attempt(self, conn: Connection, attempt: WidenAttempt, step: int | None) -> None:
-        await add(
+        await put(
             conn,
             models.WidenAttempt,
             tenant=self.tenant,
@@ -181,7 +202,7 @@ class Recorder:
         for sentence in verification.sentences:
             row = await self._add_sentence(conn, round_, sentence, final=final)
             for citation in sentence.citations:
-                await add(conn, models.Citation, tenant=self.tenant, run=self.run, sentence=row, **_fields(citation))
+                await put(conn, models.Citation, tenant=self.tenant, run=self.run, sentence=row, **_fields(citation))
 
     async def _add_sentence(self, conn: Connection, round_: int, sentence: Sentence, *, final: bool) -> int:
         return await add(

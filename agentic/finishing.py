@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from agentic import caps, models
-from agentic.audit import Recorder, add, ring
+from agentic.audit import Recorder, put, ring
 from agentic.callers import Principal, scope_now
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
@@ -49,7 +49,8 @@ async def finish(
             final = draft.verification is finished.verification
             counted = ended.verification if final and ended.verification else draft.verification
             await recorder.add_verification(conn, draft.round, counted, final=final)
-        await _write_end(conn, recorder, ended, coverage)
+        async with conn.pipeline():
+            await _write_end(conn, recorder, ended, coverage)
 
 
 async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
@@ -123,7 +124,7 @@ async def _write_end(conn: Connection, recorder: Recorder, finished: Finished, c
     verification = finished.verification
     answered = verification is not None and finished.outcome == "answered"
     answer_text = verify.rebuild(verification, recorder.sources) if verification and answered else None
-    await add(
+    await put(
         conn,
         models.RunFinished,
         tenant=recorder.tenant,
@@ -157,10 +158,10 @@ async def _change_status(conn: Connection, run: int, status: str, *, only_left_o
     cursor = await conn.execute(
         "UPDATE agentic_runstate SET status = %s, leased_until = NULL"
         " WHERE run_id = %s AND status IN ('queued', 'running')"
-        " AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp())",
+        " AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp()) RETURNING run_id",
         (status, run, only_left_over),
     )
-    if cursor.rowcount != 1:
+    if await cursor.fetchone() is None:
         raise AuditUnavailable("the run was closed by somebody else")
 
 
@@ -178,7 +179,7 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
         data = {"outcome": outcome, "reason": reason, "kept": 0, "removed": 0}
         await recorder.add_event(conn, name="cut", phase="answer", step=None, data={"limit": reason, "detail": ""})
         await recorder.add_event(conn, name="finished", phase="answer", step=None, data=data)
-        await add(
+        await put(
             conn,
             models.RunFinished,
             tenant=recorder.tenant,

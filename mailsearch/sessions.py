@@ -72,9 +72,11 @@ def rebind(binding: Binding) -> None:
 @asynccontextmanager
 async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
     """A connection within one transaction that sees what *binding* names. Commits at the end, rolls back on error."""
-    async with _connection() as conn, conn.transaction():
-        await conn.execute(sql.SQL("; ").join(binding.statements()))
+    async with _connection() as conn:
+        # In one trip. After an error the pool rolls back, as does the end of a connection that has no pool.
+        await conn.execute(sql.SQL("; ").join([sql.SQL("BEGIN"), *binding.statements()]))
         yield conn
+        await conn.execute("COMMIT")
 
 
 @asynccontextmanager
