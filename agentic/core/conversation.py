@@ -12,6 +12,10 @@ from agentic.core.ports import Prompt, PromptTurn, ToolCall, ToolSpec
 from agentic.core.question import Question
 from agentic.core.toolcall import FINAL_TOOLS
 
+# By identity, and with the tool itself, so that no other one can come to bear it.
+_TOOL_TEXTS: dict[int, tuple[ToolSpec, str]] = {}
+_TOOL_TEXTS_AT_MOST = 100
+
 
 @dataclass(slots=True)
 class _Exchange:
@@ -94,17 +98,42 @@ class Conversation:
 
 def prompt_text(prompt: Prompt) -> str:
     """All that a chat model is sent, in one canonical text."""
-    turns = [asdict(turn) for turn in prompt.turns]
+    turns = [_turn_json(turn) for turn in prompt.turns]
     return _tools_text(prompt.tools) + json.dumps([prompt.forced_tool, turns], ensure_ascii=False, default=str)
 
 
 def prompt_sha256(prompt: Prompt) -> str:
     """SHA-256 (hex) of `prompt_text`."""
-    return hashlib.sha256(prompt_text(prompt).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_sha256(prompt_text(prompt))
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 (hex) of what a prompt says."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _turn_json(turn: PromptTurn) -> dict[str, object]:
+    # By hand: `asdict` copies every value, and prompts are long.
+    calls = [
+        {"call_id": one.call_id, "name": one.name, "arguments": one.arguments, "raw_arguments": one.raw_arguments}
+        for one in turn.tool_calls
+    ]
+    return {"role": turn.role, "content": turn.content, "tool_calls": calls, "call_id": turn.call_id}
 
 
 def _tools_text(tools: tuple[ToolSpec, ...]) -> str:
-    return json.dumps([asdict(tool) for tool in tools], ensure_ascii=False, sort_keys=True, default=str)
+    return f"[{', '.join(_tool_text(tool) for tool in tools)}]"
+
+
+def _tool_text(tool: ToolSpec) -> str:
+    """The tool as JSON, made once: the tools are the same in every prompt of every run."""
+    known = _TOOL_TEXTS.get(id(tool))
+    if known is None or known[0] is not tool:
+        if len(_TOOL_TEXTS) >= _TOOL_TEXTS_AT_MOST:
+            _TOOL_TEXTS.clear()
+        known = (tool, json.dumps(asdict(tool), ensure_ascii=False, sort_keys=True, default=str))
+        _TOOL_TEXTS[id(tool)] = known
+    return known[1]
 
 
 def _merged(turns: Iterable[PromptTurn]) -> Iterable[PromptTurn]:

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from agentic.core import prompts
 from agentic.core.answer import Verification
 from agentic.core.budget import Budget, Clock
-from agentic.core.conversation import prompt_sha256, prompt_text
+from agentic.core.conversation import prompt_text, text_sha256
 from agentic.core.events import Asked, Cut, Event, Replied
 from agentic.core.fence import clean, fence, new_marker
 from agentic.core.inflight import InFlight
@@ -48,8 +48,9 @@ class Judge:
     async def events(self, verification: Verification, session: str, random: Below) -> AsyncGenerator[Event, None]:
         """What happens while the model is asked. Whatever goes wrong changes nothing of the outcome."""
         prompt = self._prompt(verification, session, random)
+        text = prompt_text(prompt)
         step, began = self._budget.steps + 1, self._clock()
-        yield Asked("judge", step, self._model.name, prompt_sha256(prompt), len(prompt_text(prompt)))
+        yield Asked("judge", step, self._model.name, text_sha256(text), len(text))
         task = self._flight.start(self._model.reply(prompt, self._budget.deadline))
         if await self._flight.wait_any([task], self._budget.deadline):
             yield self._arrived(task, step, began)

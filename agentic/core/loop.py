@@ -11,7 +11,7 @@ from agentic.core import prompts
 from agentic.core import verify as default_rules
 from agentic.core.answer import Draft
 from agentic.core.budget import Budget, Clock, Limits
-from agentic.core.conversation import Conversation, prompt_sha256, prompt_text
+from agentic.core.conversation import Conversation, prompt_text, text_sha256
 from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Outcome, Phase, Replied, Verified
 from agentic.core.inflight import InFlight
 from agentic.core.judging import Judge
@@ -75,9 +75,7 @@ class Loop:
         self._reading: Reading | None = None
         self._saw_first = False
         self._blind = True
-        self._calls = 0
-        self._model_calls = 0
-        self._unusable = 0
+        self._calls = self._model_calls = self._unusable = 0
         self._first_evidence_ms: int | None = None
         self._usable = self._over = self._lowered = False
         # Whether a model is asked at the end if the answer is one.
@@ -155,9 +153,10 @@ class Loop:
     async def _ask(self, phase: Phase, forced: bool, instruction: prompts.Name) -> AsyncGenerator[Event, None]:
         """Ask the model. What it replied is then in `_reading`, with a fault where nothing came."""
         prompt = self._prompt(phase, forced, instruction)
+        text = prompt_text(prompt)
         step = self._budget.steps + 1
         until = self._budget.deadline if forced else self._budget.reserve_from
-        yield Asked(phase, step, self._model.name, prompt_sha256(prompt), len(prompt_text(prompt)))
+        yield Asked(phase, step, self._model.name, text_sha256(text), len(text))
         began = self._clock()
         self._model_calls += 1
         task = self._flight.start(self._model.reply(prompt, until))
