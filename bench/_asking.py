@@ -22,6 +22,7 @@ import django
 if TYPE_CHECKING:
     from agentic.callers import Principal
     from agentic.core.ports import Prompt, Reply
+    from mailsearch.hits import PartText
 
 RUNS = 80
 _AT_ONCE = 8
@@ -47,7 +48,7 @@ class Quoting:
             await asyncio.sleep(self.delay)
         if prompt.shown:
             shown = prompt.shown[0]
-            words = " ".join(shown.message.parts[1].text.split()[:14])
+            words = _beginning(shown.message.parts[1])
             quote = {"label": shown.label, "text": words}
             sentence = {"text": words, "citations": [shown.label], "quotes": [quote]}
             call = ToolCall("1", "answer", {"sentences": [sentence]})
@@ -55,6 +56,12 @@ class Quoting:
             call = ToolCall("1", "search", {"query": prompt.question})
         self.seconds += time.perf_counter() - began
         return Reply(self.name, tool_calls=(call,), usage=Usage(1000, 0, 50))
+
+
+def _beginning(body: "PartText") -> str:
+    """The first words of the longest paragraph."""
+    start, end = max(((one.start, one.end) for one in body.blocks), key=lambda span: span[1] - span[0])
+    return " ".join(body.text[start:end].split()[:14])
 
 
 async def _ask(principal: "Principal", question: str, delay: float = 0.0) -> float:
