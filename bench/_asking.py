@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import django
+import psycopg
 
 if TYPE_CHECKING:
     from agentic.callers import Principal
@@ -172,6 +173,9 @@ def main(folder: str) -> None:
         setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
         embeddings.warm()
         principal, questions, messages = _prepare(Path(folder))
+        # As autovacuum does a minute after an import.
+        with psycopg.connect(server.conninfo(settings.PM_DATABASE_NAME), autocommit=True) as conn:
+            conn.execute("VACUUM ANALYZE")
         figures = asyncio.run(_measure(principal, questions))
     finally:
         server.stop()
