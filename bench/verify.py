@@ -1,9 +1,8 @@
 """How fast the verifier is: units per second on 50 KB messages, unread and read before; and whether time is linear."""
 
-import argparse
-import json
 import random
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from agentic.core.answer import Draft
@@ -103,34 +102,14 @@ def growth(make: str) -> list[float]:
     return seconds
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=20)
-    rounds = parser.parse_args().rounds
+def run(rounds: int = 20) -> Mapping[str, object]:
+    """Units per CPU second with and without the message in the cache, and how time grows up to the cap."""
     kinds = (
-        "prose",
-        "open quotes",
-        "straight quotes",
-        "single quotes",
-        "brackets",
-        "markers",
-        "angles",
-        "bars",
-        "digits",
-        "stops",
-        "fences",
-    )
-    print(
-        json.dumps(
-            {
-                "subject": "verify",
-                "units_per_second_uncached": round(rate(1, rounds, cached=False)),
-                "units_per_second_cached": round(rate(100, rounds, cached=True)),
-                "seconds_at_quarter_half_all_of_cap": {kind: growth(kind) for kind in kinds},
-            }
-        )
-    )
-
-
-if __name__ == "__main__":
-    main()
+        "prose", "open quotes", "straight quotes", "single quotes", "brackets", "markers", "angles", "bars", "digits",
+        "stops", "fences",
+    )  # fmt: skip
+    return {
+        "units_per_second_uncached": round(rate(1, rounds, cached=False)),
+        "units_per_second_cached": round(rate(100, rounds, cached=True)),
+        "seconds_at_quarter_half_all_of_cap": {kind: growth(kind) for kind in kinds},
+    }

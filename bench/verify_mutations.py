@@ -1,11 +1,9 @@
 """True quotations of real mail, spelled anew and forged: how many of each the verifier keeps."""
 
-import argparse
-import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,21 +50,18 @@ def sentences(message: MessageText, cache: SourceCache) -> Iterator[str]:
             yield text.rstrip(".!?")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("sample"))
-    parser.add_argument("--each", type=int, default=6, help="sentences of a message")
-    options = parser.parse_args()
+def run(folder: Path = Path("sample"), each: int = 6) -> Mapping[str, object]:
+    """How many true spellings and forgeries of at most *each* sentences of every message were kept and removed."""
     rng, kept = random.Random(4), Counter[str]()
-    for file in sorted(path for path in options.folder.rglob("*") if path.is_file() and path.stat().st_size < 200_000):
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 200_000):
         message = read(file)
         if message is None:
             continue
         cache = SourceCache()
         found = list(sentences(message, cache))
-        for quote in rng.sample(found, min(options.each, len(found))):
+        for quote in rng.sample(found, min(each, len(found))):
             kept.update(_verdicts(quote, message, cache))
-    print(json.dumps({"subject": "verify_mutations", **dict(sorted(kept.items()))}))
+    return dict(sorted(kept.items()))
 
 
 def _verdicts(quote: str, message: MessageText, cache: SourceCache) -> Iterator[str]:
@@ -81,7 +76,3 @@ def _verdicts(quote: str, message: MessageText, cache: SourceCache) -> Iterator[
 def _stands(quote: str, message: MessageText, cache: SourceCache) -> str:
     sentence = DraftSentence("This is stated.", ("m1",), (DraftQuote("m1", quote),))
     return "kept" if verify(Draft(sentences=(sentence,)), {"m1": message}, cache=cache).kept else "removed"
-
-
-if __name__ == "__main__":
-    main()
