@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -170,11 +170,13 @@ class EmbeddedPostgres:
         if not lock.exists() or known.exists():
             return
         process = int(lock.read_text().split()[0])
+        name = Path(f"/proc/{process}/comm")
         for _ in range(100):
-            try:
-                os.kill(process, signal.SIGQUIT)
-            except ProcessLookupError:
+            # The number may have passed on to a process that is none of ours.
+            if not name.exists() or name.read_text().strip() != "postgres":
                 break
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGQUIT)
             time.sleep(0.1)
         for left in self.socket.glob(".s.PGSQL.*"):
             left.unlink(missing_ok=True)
