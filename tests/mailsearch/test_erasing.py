@@ -16,19 +16,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = """--cut
 Content-Type: text/plain
 
-The zwkbody canary sings.
+The zwkqjxbody canary sings.
 --cut
-Content-Type: text/plain; name="zwkfile.txt"
-Content-Disposition: attachment; filename="zwkfile.txt"
+Content-Type: text/plain; name="zwkqjxfile.txt"
+Content-Disposition: attachment; filename="zwkqjxfile.txt"
 
-zwkattached
+zwkqjxattached
 --cut
 Content-Type: message/rfc822
 
-Subject: zwkinner
-From: zwkname <zwkaddress@x.example>
+Subject: zwkqjxinner
+From: zwkqjxname <zwkqjxaddress@x.example>
 
-zwkinside
+zwkqjxinside
 --cut--"""
 
 
@@ -54,23 +54,23 @@ def dumped(conn: "psycopg.Connection[tuple[object, ...]]", table: str) -> bytes:
 def test_an_erased_message_is_nowhere_in_the_store_and_stays_away(owner_conninfo: str) -> None:
     ann = new_mailbox("ann")
     bob = new_mailbox("bob", ann.tenant)
-    canary = mail(CANARY, subject="zwksubject", sender="zwkname <zwkaddress@x.example>", content_type=MIXED)
+    canary = mail(CANARY, subject="zwkqjxsubject", sender="zwkqjxname <zwkqjxaddress@x.example>", content_type=MIXED)
     take(ann, canary, mail("Something else sings."))
     take(bob, canary)
     embedding.embed_pending(ann.tenant, embedder=Counting("one"))
-    assert len(tables_with(owner_conninfo, b"zwk")) >= 5
+    assert len(tables_with(owner_conninfo, b"zwkqjx")) >= 5
     with seeing(ann.tenant):
-        public_id = Message.objects.get(mailbox=ann, subject="zwksubject").public_id
+        public_id = Message.objects.get(mailbox=ann, subject="zwkqjxsubject").public_id
     erased = erasing.erase(ann.tenant, public_id)
     assert erased is not None
     assert public_id in erased.messages
     # Of both mailboxes, with the message inside.
     assert (len(erased.messages), len(erased.attachments)) == (4, 4)
-    assert tables_with(owner_conninfo, b"zwk") == []
+    assert tables_with(owner_conninfo, b"zwkqjx") == []
     assert counts(ann)["sings"] == 1
     again = take(ann, canary)
     assert (again.new, again.erased) == (0, 1)
-    assert tables_with(owner_conninfo, b"zwk") == []
+    assert tables_with(owner_conninfo, b"zwkqjx") == []
     assert erasing.erase(ann.tenant, public_id) is None
 
 
