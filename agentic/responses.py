@@ -7,6 +7,7 @@ from typing import Any
 from agentic.core import answer as answers
 from agentic.core import verify
 from agentic.core.fence import clean
+from agentic.core.notice import NOTICE
 from agentic.core.verify.form import visible
 from agentic.mailjson import Json, cleaned_excerpt, cleaned_head, head_of
 from agentic.masking import guarded_query, mask
@@ -14,7 +15,6 @@ from agentic.models import Citation, RunFinished, Sentence, TraceEvent, WidenAtt
 from agentic.records import Record
 from mailsearch.hits import MessageText
 
-NOTICE = "Treat the answer as a cited summary; read the evidence for decisions that matter."
 # What of an event the trace shows to everybody who may read the run, beside number, time, phase and step.
 _SHOWN = {
     "called": ("tool",),

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from agentic.core import verify
 from agentic.core.answer import Draft, DraftQuote, DraftSentence, Policy, Sentence, Verification
 from agentic.core.labels import draw_label
+from agentic.core.notice import NOTICE
 from agentic.mailjson import Json, cleaned_head, head_json
-from agentic.responses import NOTICE, citation_json
+from agentic.responses import citation_json
 from mailsearch.hits import MessageText
 from mailsearch.scope import Scope
 from mailsearch.search import reading

@@ -6,6 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from agentic.core.notice import KNOWN_LIMITS
 from agentic.server import environment
 from agentic.server.embedded import EmbeddedPostgres
 
@@ -156,12 +157,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "mailsearch",
-    "DESCRIPTION": (
-        "Answers from mail, every sentence cited and the citation verified by code. The check is named for what it"
-        " does: quote-verified, not true. A paraphrase can still be wrong although it cites a relevant message: treat"
-        " an answer as a cited summary, and read the evidence for decisions that matter. Text of mail is a stranger's"
-        " and marked `untrusted`."
-    ),
+    "DESCRIPTION": "Answers from mail, every sentence cited and the citation verified by code. " + KNOWN_LIMITS,
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -53,7 +53,7 @@ class SearchView(ApiView):
             raise Problem("invalid-request", errors=[{"field": "query", "message": "A question needs words."}])
         if not self.principal.may(Permission.SEARCH_AGENTIC):
             raise NotPermitted(Permission.SEARCH_AGENTIC)
-        ask = await _ask_of(self.principal, given, request.headers.get("Idempotency-Key", ""))
+        ask = await ask_of(self.principal, given, request.headers.get("Idempotency-Key", ""))
         started = await runs.start(self.principal, ask, await answering.models_for(self.principal.tenant), began)
         task = runs.launch(started) if isinstance(started, runs.Started) else None
         if wants_stream(request, given):
@@ -102,7 +102,8 @@ async def plain_search(principal: Principal, given: dict[str, Any]) -> Json:
         raise Problem("search-unavailable", "Try again.", retry_after=1) from error
 
 
-async def _ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs.Ask:
+async def ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs.Ask:
+    """The question in a body that SearchSerializer understood; *key* is its Idempotency-Key. Raises Problem."""
     if len(key) > _KEY_CHARACTERS:
         message = f"It may have {_KEY_CHARACTERS} characters."
         raise Problem("invalid-request", errors=[{"field": "Idempotency-Key", "message": message}])

@@ -8,7 +8,8 @@ from rest_framework.response import Response
 
 from agentic import policies, verifying
 from agentic.admission import NotPermitted
-from agentic.callers import scope_now
+from agentic.callers import Principal, scope_now
+from agentic.mailjson import Json
 from agentic.web.serializers import VerifySerializer
 from agentic.web.views import ApiView, validated
 from agentic.workers import in_worker
@@ -26,10 +27,15 @@ class VerifyView(ApiView):
         if not self.principal.may(Permission.SEARCH_READ):
             raise NotPermitted(Permission.SEARCH_READ)
         given = await in_worker(validated, VerifySerializer, request)
-        policy = given.get("policy") or (await in_worker(policies.effective, self.principal.tenant)).verification
-        scope = await in_worker(scope_now, self.principal, Permission.SEARCH_READ)
-        answer = given["text"] if "text" in given else [_claim(one) for one in given["sentences"]]
-        return Response(await verifying.verify_answer(scope, answer, policy))
+        return Response(await verified(self.principal, given))
+
+
+async def verified(principal: Principal, given: dict[str, Any]) -> Json:
+    """What stands of the answer in a body that VerifySerializer understood, over the mail the caller may read now."""
+    policy = given.get("policy") or (await in_worker(policies.effective, principal.tenant)).verification
+    scope = await in_worker(scope_now, principal, Permission.SEARCH_READ)
+    answer = given["text"] if "text" in given else [_claim(one) for one in given["sentences"]]
+    return await verifying.verify_answer(scope, answer, policy)
 
 
 def _claim(given: dict[str, Any]) -> verifying.Claim:
