@@ -1,9 +1,10 @@
-"""Django's admin, bound to what its reader may see."""
+"""Django's admin, bound to what its reader may see. What the reader may not open is not there."""
 
 from typing import Any
 
 from django.contrib.admin import AdminSite
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import SimpleTemplateResponse
 
 from agentic.reviewers import audited_tenants
@@ -23,8 +24,10 @@ class AuditedSite(AdminSite):
         inner = super().admin_view(view, cacheable)
 
         def audited_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.user.is_authenticated and not self.has_permission(request):
+                raise Http404
             with bound(Binding(audit=audited_tenants(request.user))):
-                response: HttpResponse = inner(request, *args, **kwargs)
+                response = _page(inner, request, *args, **kwargs)
                 # Lists are read while the page is rendered, so it must happen in here.
                 if isinstance(response, SimpleTemplateResponse):
                     response.render()
@@ -32,3 +35,11 @@ class AuditedSite(AdminSite):
 
         audited_view.csrf_exempt = True  # type: ignore[attr-defined]  # the inner view is protected
         return audited_view
+
+
+def _page(view: Any, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    try:
+        response: HttpResponse = view(request, *args, **kwargs)
+    except PermissionDenied as error:
+        raise Http404 from error
+    return response

@@ -12,6 +12,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Now
 
+from agentic.attempts import SignInAttempt as SignInAttempt
 from mailsearch.ids import public_id
 from mailsearch.models import Tenant
 
