@@ -17,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from numpy.typing import NDArray
 
 from mailsearch.embeddings import Embedder, configured_embedder
+from mailsearch.ingest import statistics
 from mailsearch.models import Mailbox, Tenant
 from mailsearch.sessions import Binding, bound
 
@@ -83,6 +84,8 @@ def embed_pending(
             progress(Progress(done, max(left - done, 0)))
     if limit is None:
         _remove_others(tenant, embedder.name)
+    if done:
+        statistics.refresh()
     return done
 
 

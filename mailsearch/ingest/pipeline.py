@@ -18,7 +18,7 @@ import psycopg
 from django.db import Error
 from django.utils import timezone
 
-from mailsearch.ingest import counting, drafts, store
+from mailsearch.ingest import counting, drafts, statistics, store
 from mailsearch.ingest.drafts import Draft
 from mailsearch.ingest.lexemes import Stems
 from mailsearch.ingest.limits import Worker
@@ -116,6 +116,7 @@ def ingest(
             _tell(progress, summary, started)
         _take(waiting, target, stems, summary)
     counting.count_new(mailbox)
+    statistics.refresh()
     _tell(progress, summary, started)
     return summary
 
