@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from agentic import run_page
-from agentic.models import AdminAct, AgentPolicy, Run, RunFinished, Sentence, WidenAttempt
+from agentic.models import AdminAct, AgentPolicy, CallerAttempt, Run, RunFinished, Sentence, WidenAttempt
 from agentic.reviewers import administered_tenants, audited_tenants
 
 if TYPE_CHECKING:
@@ -146,6 +146,17 @@ class WidenAttemptAdmin(AuditAdmin):
     @admin.display(description="run")
     def run_link(self, attempt: WidenAttempt) -> str:
         return run_page.link(attempt.run)
+
+
+@admin.register(CallerAttempt)
+class CallerAttemptAdmin(AuditAdmin):
+    """The same of callers who call the tools themselves, outside of any run."""
+
+    list_display = ("at", "tenant", "caller_label", "kind", "tool", "argument", "requested", "effective")
+    list_display_links = ("at",)
+    list_filter = ("kind", "tool", "tenant", "at")
+    search_fields = ("requested", "argument", "caller_label")
+    ordering = ("-at",)
 
 
 class TenantSettingsAdmin(ModelAdmin[Any]):

@@ -273,6 +273,23 @@ class WidenAttempt(RunRow):
     read_before = ArrayField(models.CharField(max_length=40), default=list)
 
 
+class CallerAttempt(models.Model):
+    """A widen attempt outside of any run: of a caller who calls the tools itself. It had no effect."""
+
+    tenant = models.ForeignKey(Tenant, models.PROTECT)
+    at = models.DateTimeField(db_default=Now())
+    caller = models.CharField(max_length=64)
+    caller_label = models.CharField(max_length=200, blank=True, default="")
+    kind = models.CharField(max_length=20)
+    tool = models.CharField(max_length=40)
+    argument = models.CharField(max_length=100)
+    requested = models.TextField()
+    effective = models.TextField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["tenant", "-at"], name="caller_attempt_by_time")]
+
+
 class RunFinished(RunRow):
     """How a run ended."""
 

@@ -17,6 +17,7 @@ ADD_ONLY = (
     "agentic_sentence",
     "agentic_citation",
     "agentic_widenattempt",
+    "agentic_callerattempt",
     "agentic_runfinished",
     "agentic_adminact",
     "agentic_note",
