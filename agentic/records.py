@@ -46,28 +46,32 @@ def load(principal: Principal, public_id: str, *, own_only: bool = False) -> Rec
         audits = now.may(Permission.AUDIT_READ)
         if run is None or not (run.caller == now.caller or (audits and not own_only)):
             return None
-        scope = scope_now(now)
-        rebind(Binding(now.tenant, scope.mailboxes, audit=frozenset({now.tenant})))
-        sentences = tuple(
-            Sentence.objects.filter(run=run, final=True).order_by("position", "pk").prefetch_related("citations")
-        )
-        evidence = tuple(Evidence.objects.filter(run=run).order_by("seq", "pk"))
-        named = {row.message_id for row in evidence}
-        named |= {citation.message_id for row in sentences for citation in row.citations.all()}
-        named |= {row.later_message for row in sentences}
-        trace = tuple(TraceEvent.objects.filter(run=run).order_by("seq"))
-        named |= {message for row in trace for message in row.data.get("nearest", ())}
-        return Record(
-            run=run,
-            status=run.state.status,
-            finished=RunFinished.objects.filter(run=run).first(),
-            trace=trace,
-            evidence=evidence,
-            sentences=sentences,
-            widen_attempts=tuple(WidenAttempt.objects.filter(run=run).order_by("pk")),
-            readable=readable(scope, named),
-            audits=audits,
-        )
+        return of_run(run, scope_now(now), audits=audits)
+
+
+def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
+    """The record of *run* for a reader of *scope*, in an open session, which from here on sees that scope."""
+    rebind(Binding(run.tenant_id, scope.mailboxes, audit=frozenset({run.tenant_id})))
+    sentences = tuple(
+        Sentence.objects.filter(run=run, final=True).order_by("position", "pk").prefetch_related("citations")
+    )
+    evidence = tuple(Evidence.objects.filter(run=run).order_by("seq", "pk"))
+    named = {row.message_id for row in evidence}
+    named |= {citation.message_id for row in sentences for citation in row.citations.all()}
+    named |= {row.later_message for row in sentences}
+    trace = tuple(TraceEvent.objects.filter(run=run).order_by("seq"))
+    named |= {message for row in trace for message in row.data.get("nearest", ())}
+    return Record(
+        run=run,
+        status=run.state.status,
+        finished=RunFinished.objects.filter(run=run).first(),
+        trace=trace,
+        evidence=evidence,
+        sentences=sentences,
+        widen_attempts=tuple(WidenAttempt.objects.filter(run=run).order_by("pk")),
+        readable=readable(scope, named),
+        audits=audits,
+    )
 
 
 def readable(scope: Scope, ids: Iterable[str]) -> frozenset[str]:
