@@ -5,22 +5,33 @@ import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
+from typing import Any
 
 from agentic.core.verify.sources import MessageIndex
-from agentic.core.verify.words import lexicons
+from agentic.core.verify.words import lexicons, words_in
 
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
     """All patterns of absence.toml as one."""
-    tables = tomllib.loads(resources.files(__package__).joinpath("absence.toml").read_text(encoding="utf-8"))
-    patterns = [pattern.replace("MAIL", table["mail"]) for table in tables.values() for pattern in table["patterns"]]
+    patterns = [pattern.replace("MAIL", table["mail"]) for table in tables().values() for pattern in table["patterns"]]
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+@lru_cache(maxsize=1)
+def tables() -> dict[str, Any]:
+    """The tables of absence.toml by language."""
+    return tomllib.loads(resources.files(__package__).joinpath("absence.toml").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _needed() -> frozenset[str]:
+    return frozenset(word for table in tables().values() for word in table["needs"].split())
 
 
 def claimed(text: str) -> bool:
     """Whether *text*, in normal form and without its quotations, says that the mail holds no answer."""
-    return _pattern().search(text) is not None
+    return not _needed().isdisjoint(words_in(text)) and _pattern().search(text) is not None
 
 
 def is_said(text: str, cited: Iterable[MessageIndex]) -> bool:

@@ -251,9 +251,8 @@ def _standing(match: Match, bench: Bench, lead: str) -> str:
     if before.strip() and lead.rstrip(" .").endswith(before.strip()):
         # The unit itself has all that stands before it there: nothing was cut off.
         before = ""
-    if cues.turns(before, match.part.language, match.context) or cues.reports(
-        before, match.part.language, match.context
-    ):
+    language, around = match.part.language, match.context
+    if before.strip() and (cues.turns(before, language, around) or cues.reports(before, language, around)):
         return "quote_negated"
     if match.piece.borrowed == "forwarded":
         return "quote_in_quoted_text" if _has_original(match, bench) else "forwarded"

@@ -89,7 +89,7 @@ def languages_for(own: str, cited: Sequence[MessageIndex]) -> tuple[str, ...]:
     spoken = language_of(own)
     if spoken:
         return languages_of(spoken)
-    sources = languages_of(*(part.language for index in cited for part in index.parts))
+    sources = languages_of(*{part.language: None for index in cited for part in index.parts})
     return tuple(dict.fromkeys([*languages_of(), *sources]))
 
 

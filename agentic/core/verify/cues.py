@@ -42,4 +42,4 @@ def _reports(text: str, lexicon: Lexicon) -> bool:
 
 def weakens(text: str, language: str) -> bool:
     """Whether *text* holds a cue that limits what follows: hedges, plans, "only"."""
-    return any(lexicon.hedge.search(text) for lexicon in _lexicons_for(language, text))
+    return bool(text.strip()) and any(lexicon.hedge.search(text) for lexicon in _lexicons_for(language, text))

@@ -82,7 +82,7 @@ def _only_quoted(sentence: Sentence, bench: Bench) -> Sentence:
 
 def _stays_one(sentence: Sentence, bench: Bench) -> bool:
     """Whether the unit, as the answer will show it, is still one unit: else a part of it would stand uncited."""
-    return len(units.split(rebuild.line(sentence, bench.sources, cite="label"), bench.sources)) == 1
+    return units.is_one(rebuild.line(sentence, bench.sources, cite="label"), bench.sources)
 
 
 def _claims(draft: Draft, sources: Mapping[str, MessageText]) -> list[Claim]:

@@ -43,7 +43,16 @@ _LINE_END = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 
 def blanked(text: str) -> str:
     """*text* with line ends of all kinds made line feeds, and control and private characters made blanks, in place."""
-    return _CONTROL.sub(" ", _LINE_END.sub("\n", text))
+    return text if _is_clean(text) else _CONTROL.sub(" ", _LINE_END.sub("\n", text))
+
+
+def _is_clean(text: str) -> bool:
+    """Whether *text* plainly holds none of the characters that are taken out, as most text does."""
+    return text.isascii() and text.isprintable()
+
+
+# Each active form has one of these.
+_SIGNS = re.compile(r"[`~\[<>&:\x1b]")
 
 
 def active(text: str) -> str:
@@ -52,6 +61,8 @@ def active(text: str) -> str:
     *text* is the unit without its markers and without verified quotations, which are text whatever they hold.
     """
     folded = _HIDDEN.sub("", text)
+    if not _SIGNS.search(folded):
+        return ""
     for pattern in (*_ACTIVE, _AUTOLINK, _DEFANGED):
         match = pattern.search(folded)
         if match:
@@ -61,15 +72,20 @@ def active(text: str) -> str:
 
 def loaded(text: str) -> str:
     """What in a quotation a client could load, run or follow though the mail has it too; empty if nothing is."""
-    match = _LOADED.search(_HIDDEN.sub("", text))
+    folded = text if _is_clean(text) else _HIDDEN.sub("", text)
+    if "](" not in folded and "<" not in folded and ":" not in folded:
+        return ""
+    match = _LOADED.search(folded)
     return match.group()[:200] if match else ""
 
 
 def links(text: str) -> list[str]:
     """Addresses with a scheme in *text*, without the punctuation of the sentence after them."""
+    if "//" not in text:
+        return []
     return [match.group().rstrip(".,;:!?)'\"*_\u3002") for match in _SCHEMED.finditer(text)]
 
 
 def visible(text: str) -> str:
     """*text* without the characters that no reader sees and that can make it read otherwise."""
-    return _HIDDEN.sub("", _CONTROL.sub(" ", text))
+    return text if _is_clean(text) else _HIDDEN.sub("", _CONTROL.sub(" ", text))

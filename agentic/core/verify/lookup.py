@@ -15,6 +15,7 @@ _LETTER = re.compile(r"\[(\w)\](?=\w)|(?<=\w)\[(\w)\]")
 _EMPHASIS = re.compile(
     r"(?<!\w)\*+(?=\w)|(?<=\w)\*+(?!\w)|(?<![\w])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![\w])|~~|(?<!\w)`+|`+(?!\w)"
 )
+_EMPHATIC = re.compile("[*_~`]")
 _NEGATING_PREFIX = re.compile(r"(?:non|un|in|nicht|anti|ex|mis|no|dis|de|sans|nie)-$")
 _SCALE = re.compile(
     r" ?(?:million|billion|trillion|thousand|hundred|mio|mrd|mill|tsd|milliarde|millionen|tausend|millones|mille|"
@@ -70,14 +71,19 @@ class Wanted:
 
 def prepare(quotation: str) -> Wanted:
     """Normalise what stands between quotation marks; `text` is empty where it says nothing that could be looked up."""
-    stripped = re.sub(r"\\(?=[\"'\u201c\u201d])|\\$", "", quotation)
-    plain = normal_text(stripped)
-    variants = [plain, normal_text(_EMPHASIS.sub("", stripped))]
-    edited = _LETTER.sub(lambda match: match.group(1) or match.group(2), _SIC.sub("", plain))
-    variants.append(edited)
+    stripped = re.sub(r"\\(?=[\"'\u201c\u201d])|\\$", "", quotation) if "\\" in quotation else quotation
+    edited = plain = normal_text(stripped)
+    variants = [plain]
+    if _EMPHATIC.search(stripped):
+        variants.append(normal_text(_EMPHASIS.sub("", stripped)))
+    if "[" in plain or "(" in plain:
+        edited = _LETTER.sub(lambda match: match.group(1) or match.group(2), _SIC.sub("", plain))
+        variants.append(edited)
     unique = tuple(dict.fromkeys(trimmed for variant in variants if (trimmed := _trim(variant))))
     best = _trim(edited)
-    segments = tuple(segment for raw in _ELLIPSIS.split(_ELLIPSIS_EDGE.sub("", edited)) if (segment := _trim(raw)))
+    segments = (best,) if best else ()
+    if "..." in edited or ". ." in edited:
+        segments = tuple(segment for raw in _ELLIPSIS.split(_ELLIPSIS_EDGE.sub("", edited)) if (segment := _trim(raw)))
     return Wanted(best if any(is_wordlike(c) or ord(c) > 0x2190 for c in best) else "", unique, segments)
 
 

@@ -50,11 +50,17 @@ def _is_ticked(text: str, match: re.Match[str]) -> bool:
     return match.group(1) == "x" and _BULLET.search(text, max(0, match.start() - 12), match.start()) is not None
 
 
+_LAST = re.compile(r"[.,;:!?\u3002\u0964)]?")
+
+
 def without(text: str, known: Collection[str] = ()) -> str:
     """*text* as a reader sees it: markers gone, and no space left before the punctuation that followed them."""
     found = find(text, known)
     if not found:
         return text.strip()
+    if len(found) == 1 and (last := _LAST.fullmatch(text, found[0].end)) and "\ue002" not in text:
+        # By far the most common: one marker, and behind it nothing but the stop.
+        return (text[: found[0].start].rstrip(" \t") + last.group()).strip()
     pieces, position = [], 0
     for marker in found:
         pieces.append(text[position : marker.start])

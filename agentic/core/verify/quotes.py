@@ -5,7 +5,7 @@ what was never opened, is reported apart: whoever reads the text can't tell what
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,9 +32,11 @@ CLOSERS = {
 _ALWAYS_OPEN = "\u201c\u201e\u201f\u00ab\u2039\u300c\u300e\ufe41\ufe43\u301d"
 _ALWAYS_CLOSE = "\u300d\u300f\ufe42\ufe44\u301e\u301f"
 _EITHER = '"\uff02\u201d\u00bb\u203a`'
-_SINGLE_OPEN = "'\u2018\u201a\u201b\u2019"
+_SINGLE = re.compile("['\u2018\u201a\u201b\u2019]")
+# A mark of its own, or one of those that make one when doubled.
 _INTERESTING = re.compile(
-    "[\"\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`'\u2018\u2019<>,]"
+    '["\uff02\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\ufe41-\ufe44\u301d-\u301f`]'
+    r"|([<>,'\u2018\u2019])(?=\1)"
 )
 _ELISIONS = re.compile(r"(?:tis|twas|twere|em|cause|bout|til|till|n|s|t|k|round|[0-9]{2}s?)(?![^\W_])", re.IGNORECASE)
 _DECADE = re.compile(r".[0-9]0s(?![^\W_])")  # the '80s
@@ -62,6 +64,9 @@ class Scan:
     unbalanced: tuple[int, ...]
 
 
+_NOTHING = Scan((), ())
+
+
 @dataclass(slots=True)
 class _Open:
     mark: str
@@ -72,6 +77,8 @@ class _Open:
 @lru_cache(maxsize=1024)
 def scan(text: str, skip: tuple[tuple[int, int], ...] = ()) -> Scan:
     """Find the quotations of *text*, which should be one paragraph; spans in *skip* hold no marks. Linear."""
+    if not _SINGLE.search(text) and not _INTERESTING.search(text):
+        return _NOTHING
     found: list[Quoted] = []
     unbalanced: list[int] = []
     stack: list[_Open] = []
@@ -79,7 +86,8 @@ def scan(text: str, skip: tuple[tuple[int, int], ...] = ()) -> Scan:
     position = 0
     while match := _INTERESTING.search(text, position):
         at = match.start()
-        inside = next((end for start, end in skip if start <= at < end), 0)
+        before = bisect_right(skip, (at, len(text))) - 1
+        inside = skip[before][1] if before >= 0 and at < skip[before][1] else 0
         position = inside or _step(text, at, stack, found, unbalanced)
     unbalanced.extend(opened.position for opened in stack)
     singles = _singles(text, tuple(found), skips, unbalanced)
@@ -220,8 +228,9 @@ def _singles_between(
     unbalanced: list[int],
     stop: int,
 ) -> int:
-    while position < stop:
-        if text[position] not in _SINGLE_OPEN or _DECADE.match(text, position) or not _opens_single(text, position):
+    while opening := _SINGLE.search(text, position, stop):
+        position = opening.start()
+        if _DECADE.match(text, position) or not _opens_single(text, position):
             position += 1
             continue
         end = _single_end(text, position, limit)
@@ -232,7 +241,7 @@ def _singles_between(
         if not _ELISIONS.match(text, position + 1) and text[position] != "\u2019":
             unbalanced.append(position)
         position += 1
-    return position
+    return max(position, stop)
 
 
 def _is_elision(text: str, start: int, end: int) -> bool:

@@ -16,6 +16,11 @@ _FULL_WIDTH = re.compile("[\u3002\uff01\uff1f\uff61\u0964\u0965\u061f\u06d4\u136
 _CANDIDATE = re.compile(r"(?P<stop>[.!?\u2026]+)(?P<close>[\"'\u201d\u2019\u00bb)\]*_~]*)(?P<gap>\s*)(?=(?P<next>\S))")
 # A picture that closes what was said, as a full stop would.
 _EMOJI = re.compile("[\u2600-\u27bf\u2b50\U0001f300-\U0001faff][\ufe0f\u200d\U0001f3fb-\U0001f3ff]*\\s+")
+# Text in which nothing can end a sentence but what stands at its very end: no rule needs to look at it.
+_ENDS_NOWHERE = re.compile(
+    r"(?:[\w \u00a0,:()\[\]{}<>/|&%$#@+=*\"'\u2018-\u201e\u00ab\u00bb\u2013\u2014\ue000-]++"
+    r"|(?<![\ue000\]])\.(?=[a-z0-9]))*+[.!?]*[ \u00a0]*"
+)
 _PARTICLE = re.compile(r"(?:Le|La|De|Du|Di|Da|Von|Van|Ten|Ter|El) [^\W\d_]")
 _BEFORE = re.compile(r"(?:[^\W\d_]+\.[ \u00a0]?)*[^\W_]+$")
 _INITIALS = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.[ \u00a0]?)*[^\W\d_]$")
@@ -38,11 +43,22 @@ def boundaries(text: str, language: str = "") -> list[int]:
     *language* is a two-letter code or empty. Whatever must not be split (quotations, markers, addresses) has to be
     masked by the caller with characters that end no sentence.
     """
+    # Armenian sentences end with what is a colon elsewhere.
+    if language != "hy" and ends_nowhere(text):
+        return []
+    last = len(text.rstrip())
     proposed = {
-        at for at in _proposed(text, language) if text[at - 1 : at].isspace() and not _guarded(text, at, language)
+        at
+        for at in _proposed(text, language)
+        if 0 < at < last and text[at - 1].isspace() and not _guarded(text, at, language)
     }
     proposed.update(_own(text, language))
-    return sorted(at for at in proposed if 0 < at < len(text.rstrip()))
+    return sorted(at for at in proposed if 0 < at < last)
+
+
+def ends_nowhere(text: str) -> bool:
+    """Whether *text* plainly holds no end of a sentence before its own; most units do not, and this is quick."""
+    return _ENDS_NOWHERE.fullmatch(text) is not None
 
 
 def _proposed(text: str, language: str) -> set[int]:

@@ -1,6 +1,7 @@
 """Cuts a draft into the units that are each checked by themselves: sentences, list items, lines, rows, code blocks."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +32,7 @@ _URL = re.compile(
 )
 _STOPS = ".!?\u2026\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4"
 _MARK = "\ue000"
+_BLANKS = re.compile("[\t\v\f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,18 @@ def split(text: str, known: Collection[str] = ()) -> list[Unit]:
     return found
 
 
+def is_one(text: str, known: Collection[str] = ()) -> bool:
+    """Whether *text* is one unit; most lines are seen to be without being cut."""
+    plain = "|" not in text and "] " not in text and (text[:1].isalnum() or text[:1] in _OPENING)
+    return (plain and segments.ends_nowhere(text)) or len(split(text, known)) == 1
+
+
+_OPENING = ('"', "\u201c", "\u201e", "\u00ab")
+
+
 def _only_markers(piece: str, known: Collection[str]) -> bool:
+    if piece[0].isalnum():
+        return False
     rest = markers.without(piece, known)
     return rest != piece and not rest.strip(" .,;:!?()\u2026")
 
@@ -198,8 +211,9 @@ def _mask(body: str, quoted: tuple[Quoted, ...], known: Collection[str]) -> str:
     A stop that stands before a marker, or last in a quotation with a new sentence behind it, moves to the end of both:
     there the sentence ends.
     """
-    characters = [" " if c in "\t\v\f\u2028\u2029" else c for c in body]
-    for match in _URL.finditer(body):
+    characters = list(_BLANKS.sub(" ", body))
+    addressed = "@" in body or "://" in body or "www." in body.lower()
+    for match in _URL.finditer(body) if addressed else ():
         end = match.start() + len(match.group().rstrip(".,;:!?)'\""))
         characters[match.start() : end] = "x" * (end - match.start())
     item = _ITEM.match(body)
@@ -207,15 +221,20 @@ def _mask(body: str, quoted: tuple[Quoted, ...], known: Collection[str]) -> str:
         characters[item.start("bullet") : item.end("bullet") - 1] = "x" * (
             item.end("bullet") - 1 - item.start("bullet")
         )
-    found = markers.find(body, known)
     for quote in quoted:
         _mask_quote(body, characters, quote, known)
-    for marker in found:
-        if any(quote.start < marker.start < quote.end for quote in quoted):
+    starts = [quote.start for quote in quoted]
+    said, position = False, 0
+    for marker in markers.find(body, known):
+        before = bisect_left(starts, marker.start) - 1
+        if before >= 0 and marker.start < quoted[before].end:
             continue
+        said = said or bool("".join(characters[position : marker.start]).strip(" " + _MARK))
+        position = marker.end
         characters[marker.start : marker.end] = _MARK * (marker.end - marker.start)
         _move_stop(characters, marker.start, marker.end)
-        _stop_before_opener(body, characters, marker.end)
+        if said:
+            _stop_before_opener(body, characters, marker.end)
     return "".join(characters)
 
 
@@ -260,7 +279,5 @@ def _move_stop(characters: list[str], start: int, end: int) -> None:
 
 def _stop_before_opener(body: str, characters: list[str], end: int) -> None:
     """A marker, no stop, and a word that only begins sentences: the stop was forgotten."""
-    if characters[end - 1] != _MARK or body[end : end + 1] != " " or not segments.opens(body[end + 1 : end + 40]):
-        return
-    if any(character not in (_MARK, " ") for character in characters[:end]):
+    if characters[end - 1] == _MARK and body[end : end + 1] == " " and segments.opens(body[end + 1 : end + 40]):
         characters[end - 1] = "."

@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib import resources
 
 WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['\-\u2019](?=[^\W\d_]))*")
+_LETTERS = re.compile(r"[^\W\d_]+")
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl")
 
 
@@ -81,6 +82,12 @@ def _lexicon(language: str, table: dict[str, str]) -> Lexicon:
     )
 
 
+@lru_cache(maxsize=512)
+def words_in(text: str) -> frozenset[str]:
+    """The stretches of letters in *text*, as they stand there ("don't" is two)."""
+    return frozenset(_LETTERS.findall(text))
+
+
 def every_stop_word() -> frozenset[str]:
     """Function words of all languages together."""
     return _every_stop_word()
@@ -128,14 +135,15 @@ def language_of(text: str) -> str:
     By script first, then by function words; a guess only counts when it has two words and leads clearly.
     """
     sample = text[:2000]
-    if any(character >= "\u0370" for character in sample):
+    if not sample.isascii() and max(sample) >= "\u0370":
         for language, pattern in _SCRIPTS:
             if len(pattern.findall(sample)) > len(sample) // 4:
                 return "ja" if language == "zh" and _SCRIPTS[1][1].search(sample) else language
     tally = dict.fromkeys(LANGUAGES, 0)
-    for word in WORD.findall(sample):
-        for code in _languages_by_stop_word().get(word.casefold(), ()):
-            tally[code] += 1
-    scores = sorted(((count, code) for code, count in tally.items()), reverse=True)
-    best, second = scores[0], scores[1]
-    return best[1] if best[0] >= 2 and best[0] > second[0] * 1.3 else ""
+    spoken = _languages_by_stop_word()
+    for word in WORD.findall(sample.casefold()):
+        if word in spoken:
+            for code in spoken[word]:
+                tally[code] += 1
+    (second, _), (best, language) = sorted((count, code) for code, count in tally.items())[-2:]
+    return language if best >= 2 and best > second * 1.3 else ""

@@ -127,7 +127,15 @@ def _weekday_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 STYLES = ("iso", "numeric", "day_month", "month_day", "dotted", "cjk", "month_year", "digits_year", "year_month")
 
 
-WITHOUT_NAMES = frozenset({"iso", "numeric", "dotted", "cjk", "digits_year", "year_month"})
+_WITH_NAMES = frozenset({"day_month", "month_day", "month_year"})
+
+
+def styles_for(text: str, names: tuple[str, ...]) -> Iterator[str]:
+    """Those of STYLES that *text* can hold dates of, if *names* are all months in it."""
+    joined = "-" in text or "/" in text or "." in text
+    for style in STYLES:
+        if bool(names) if style in _WITH_NAMES else joined if style != "cjk" else not text.isascii():
+            yield style
 
 
 def dates(text: str, style: str, names: tuple[str, ...]) -> Iterator[Fact]:

@@ -10,8 +10,11 @@ from functools import partial
 from agentic.core.verify.facts import dates, numbers, tokens
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.facts.worded import worded
+from agentic.core.verify.words import words_in
 
 _Reader = Callable[[str], Iterator[Fact]]
+# A source is read once, and is too long to be kept twice.
+_SHORT = 2000
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
@@ -23,7 +26,7 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     """
     found: list[Fact] = []
     rest = _ascii_digits(text)
-    words = frozenset(_WORDS.findall(rest))
+    words = words_in(rest) if len(rest) < _SHORT else frozenset(_WORDS.findall(rest))
     if "://" in rest or "www." in rest:
         rest = _take(rest, tokens.urls(rest), found)
     if "@" in rest:
@@ -61,11 +64,7 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
         return text
     near = "\n".join(text[start:end] for start, end in windows)
     own: list[Fact] = []
-    styles = [
-        partial(dates.dates, style=style, names=months)
-        for style in dates.STYLES
-        if months or style in dates.WITHOUT_NAMES
-    ]
+    styles = [partial(dates.dates, style=style, names=months) for style in dates.styles_for(near, months)]
     readers: list[_Reader] = [tokens.ibans, *styles, dates.times, tokens.phones, numbers.inside]
     for reader in readers:
         near = _take(near, reader(near), own)
