@@ -22,6 +22,14 @@ _SENT_FROM = re.compile(
     r"|從我的 .{1,20}傳送|iPhoneから送信)",
     re.IGNORECASE,
 )
+# A line that stands for words left out of a quote: "[...]", "<snip>", "(gekürzt)", "8<------".
+_LEFT_OUT = re.compile(
+    r"[\[<({*].{1,30}[\])>}*]|[.…]{2,}|…|\W{0,6}(?:snip(?:ped)?|cut)\W{0,6}|[-~=_ ]*(?:8<|>8|✂)[-~=_ 8<>]*",
+    re.IGNORECASE,
+)
+_LEFT_OUT_AT_MOST = 3
+# What an attribution announces begins within so many lines.
+_AS_NEAR = 4
 _CONTACTS_LINES = 6
 _COLONS = (":", "：")
 _LONGEST_SIGNATURE = 25
@@ -195,12 +203,29 @@ def _attribution(lines: list[_Line], index: int) -> _Opening | None:
         said_by = attribution.speaker(joined) if joined[-1] in _COLONS else None
         if said_by is None:
             continue
-        following = next((other for other in lines[index + count : index + count + 4] if other.content), None)
+        following = _first_quoted(lines[index + count :])
         if following is not None and following.depth > depth:
             return _Opening(count, _Label("quoted", said_by), deeper=True)
         if following is not None and attribution.is_certain(joined) and _is_dated(joined):
             return _Opening(count, _Label("quoted", said_by))
         return None
+    return None
+
+
+def _first_quoted(lines: Sequence[_Line]) -> _Line | None:
+    """The line with which the words begin that an attribution announces; the sender's "[...]" above it is none.
+
+    Who trims what they answer to and says so has a program that marks quotes, so nothing unmarked belongs to them.
+    """
+    near, left_out = _AS_NEAR, 0
+    for number, line in enumerate(lines):
+        if not line.content:
+            continue
+        if number >= near:
+            return None
+        if left_out == _LEFT_OUT_AT_MOST or not _LEFT_OUT.fullmatch(line.content):
+            return line
+        near, left_out = number + 1 + _AS_NEAR, left_out + 1
     return None
 
 

@@ -99,6 +99,19 @@ def test_an_attribution_may_take_two_lines() -> None:
     assert ("> Words.", "Ada Mond <ada@a.example>") in found
 
 
+@pytest.mark.parametrize("left_out", ["[...]", "[…]", "<snip>", "*snip*", "[snip]\n\n[gekürzt]", "...", "--8<-----"])
+def test_a_reply_that_trims_what_it_quotes_keeps_its_own_words(left_out: str) -> None:
+    attribution = "On 4 March 2024, at 09:30, Ada Mond wrote:"
+    found = marked(f"{attribution}\n{left_out}\n> Her words.\n\nMy answer.\n> More.\nMy end.", "quoted")
+    assert found[0] == (attribution, "Ada Mond")
+    assert found[1:] == [("> Her words.", "Ada Mond"), ("> More.", "Ada Mond")]
+
+
+def test_words_without_marks_below_a_dated_attribution_stay_quoted() -> None:
+    found = marked("Yes.\n\nOn 4 March 2024, at 09:30, Ada Mond wrote:\n\n[...]\n\nHer words.\nAnd more.", "quoted")
+    assert "".join(text for text, _ in found).endswith("And more.")
+
+
 def test_each_level_of_quoting_has_its_own_speaker() -> None:
     text = "On 4 Mar 2024, Ada wrote:\n> On 3 Mar 2024, Ben wrote:\n>> first\n> second\nthird"
     found = marked(text, "quoted")
