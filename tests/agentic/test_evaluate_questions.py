@@ -58,6 +58,20 @@ def test_a_file_without_questions_is_bad_input(tmp_path: Path, text: str) -> Non
         read(file)
 
 
+def test_a_row_ends_at_a_line_feed_and_at_nothing_else(tmp_path: Path) -> None:
+    asked = ["Who\u2028called?", "Who\x85came?"]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(f'{{"question": "{one}", "answerable": false}}' for one in asked), encoding="utf-8")
+    assert [case.question for case in read(file)] == asked
+
+
+def test_a_file_that_is_no_text_is_bad_input(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="can't be read"):
+        read(file)
+
+
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
     """Two corpora of a few messages each."""

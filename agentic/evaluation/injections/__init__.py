@@ -101,8 +101,8 @@ class _Kept:
         self._file = file
         self.results: list[Result] = []
         try:
-            lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
-            for line in lines:
+            text = file.read_text(encoding="utf-8") if file is not None and file.exists() else ""
+            for line in filter(None, text.split("\n")):
                 value = json.loads(line)
                 self.results.append(
                     Result(**{**value, "successes": tuple(value["successes"]), "leaks": tuple(value["leaks"])})

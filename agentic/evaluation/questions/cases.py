@@ -41,7 +41,7 @@ class Case:
 def read(file: Path, limit: int | None = None) -> list[Case]:
     """The cases of *file*, one JSON object a line; rows of type `header` are skipped. Raises BadInput."""
     cases = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
         try:
@@ -53,6 +53,13 @@ def read(file: Path, limit: int | None = None) -> list[Case]:
     if not cases:
         raise BadInput(f"{file} holds no question")
     return cases[:limit] if limit else cases
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").split("\n")  # splitlines would cut at U+2028 inside a text
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{file} can't be read: {error}") from error
 
 
 def _case(row: Mapping[str, Any], number: int) -> Case:
