@@ -75,6 +75,13 @@ FROM (
 ) AS today LEFT JOIN agentic_dailyuse AS use ON use.tenant_id = today.id AND use.day = today.day
 """
 
+_TODAY_OF_CALLER = """
+SELECT use.used, use.tokens, use.cost_usd
+FROM agentic_calleruse AS use JOIN mailsearch_tenant AS t ON t.id = use.tenant_id
+WHERE use.tenant_id = %(tenant)s AND use.caller = %(caller)s
+    AND use.day = (statement_timestamp() AT TIME ZONE t.timezone)::date
+"""
+
 
 class AgenticSearchOff(Exception):
     """The tenant's daily cap is 0."""
@@ -130,6 +137,15 @@ class Today:
     # On the tenant's clock.
     ends: datetime
     seconds_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What one caller has used of today."""
+
+    used: int = 0
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
 
 
 class DailyCapReached(Exception):
@@ -228,6 +244,12 @@ async def today(conn: Connection, tenant: int) -> Today:
         raise LookupError(f"There is no tenant {tenant}.")
     used, tokens, cost, ends, zone, seconds_left = row
     return Today(used, tokens, cost, ends.astimezone(ZoneInfo(zone)), seconds_left)
+
+
+async def used_by(conn: Connection, tenant: int, caller: str) -> Use:
+    """How much of the day *caller* has used."""
+    row = await (await conn.execute(_TODAY_OF_CALLER, {"tenant": tenant, "caller": caller})).fetchone()
+    return Use(*row) if row else Use()
 
 
 async def _count(conn: Connection, statement: str, values: Mapping[str, object]) -> _Counter | None:

@@ -21,12 +21,14 @@ django_application = get_asgi_application()
 
 from agentic import answering, runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
+from agentic.web.bodies import limited  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SWEEP_SECONDS = 15.0
 _log = logging.getLogger(__name__)
+_django_within_limits = limited(django_application)  # type: ignore[arg-type]
 
 
 async def application(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -34,7 +36,7 @@ async def application(scope: MutableMapping[str, Any], receive: Receive, send: S
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
     else:
-        await django_application(scope, receive, send)  # type: ignore[arg-type]
+        await _django_within_limits(scope, receive, send)
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -17,6 +17,12 @@ PM_EMBEDDED = not PM_DATABASE_URL
 PM_DATABASE_NAME = environment.text("PM_DATABASE_NAME", "mailsearch")
 PM_POOL_SIZE = environment.number("PM_POOL_SIZE", 10, low=1, high=100)
 
+# Requests a second, soft and in each process.
+PM_RATE_CALLER = environment.number("PM_RATE_CALLER", 10, low=1, high=10_000)
+PM_RATE_TENANT = environment.number("PM_RATE_TENANT", 50, low=1, high=10_000)
+# How often a stream that has nothing to tell says so, and looks at its reader's key again.
+PM_STREAM_SECONDS = environment.number("PM_STREAM_SECONDS", 15, low=1, high=15)
+
 PM_AGENT_MODEL = environment.text("PM_AGENT_MODEL")
 PM_AGENT_FALLBACK_MODEL = environment.text("PM_AGENT_FALLBACK_MODEL")
 PM_AGENT_BASE_URL = environment.text("PM_AGENT_BASE_URL")

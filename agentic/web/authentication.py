@@ -32,4 +32,5 @@ class PersonAuthentication(SessionAuthentication):
         if user is None or not user.is_authenticated:
             return None
         self.enforce_csrf(request)
-        return user, resolve_person(user, request.headers.get("X-Tenant", ""))
+        tenant = request.headers.get("X-Tenant") or request.query_params.get("tenant", "")
+        return user, resolve_person(user, tenant)

@@ -1,24 +1,24 @@
-"""Reading mail and what the caller may do with it: messages, threads, attachments, contacts, `me` and `usage`."""
-
-from typing import Any
+"""Reading mail: messages, threads, attachments, contacts."""
 
 from django.http import HttpResponse, HttpResponseBase
+from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentic import caps, policies
-from agentic.callers import Principal, scope_now
-from agentic.core.fence import clean
-from agentic.mailjson import Json, attachment_json, cleaned_head, contact_json, head_json, hit_json, message_json
+from agentic.callers import scope_now
+from agentic.core.fence import clean, clean_line
+from agentic.mailjson import attachment_json, cleaned_head, contact_json, head_json, hit_json, message_json
+from agentic.web.parameters import LIMIT, Parameter
 from agentic.web.problems import Problem
 from agentic.web.views import ApiView, found
 from agentic.workers import in_worker
-from mailsearch.models import Folder, Mailbox, Permission, Tenant
+from mailsearch import originals
+from mailsearch.models import Permission
 from mailsearch.scope import Scope
 from mailsearch.search import contacts, reading, related
-from mailsearch.sessions import Binding, session
 
 _CHARACTERS = 20_000
+_LONGEST_NAME = 150
 
 
 class MailView(ApiView):
@@ -27,7 +27,8 @@ class MailView(ApiView):
     permission = Permission.SEARCH_READ
 
     async def scope(self) -> Scope:
-        return await in_worker(scope_now, self.principal, self.permission)
+        """The mail that the caller may read now, and nothing once the permission was withdrawn."""
+        return await in_worker(scope_now, self.principal, self.needed)
 
 
 class MessageView(MailView):
@@ -49,11 +50,7 @@ class RawMessageView(MailView):
         data = await reading.raw(await self.scope(), message)
         if data is None:
             raise Problem("not-found")
-        response = HttpResponse(data, content_type="application/octet-stream")
-        response["Content-Disposition"] = 'attachment; filename="message.eml"'
-        response["X-Content-Type-Options"] = "nosniff"
-        response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-        return response
+        return _download(data, "message.eml")
 
 
 class ThreadView(MailView):
@@ -70,13 +67,15 @@ class ThreadView(MailView):
 class AttachmentView(MailView):
     """The text of one attachment."""
 
+    parameters = {"get": {"offset": Parameter("Character at which to go on reading.", "integer", 0, 0, 100_000_000)}}
+
     async def get(self, request: Request, attachment: str) -> HttpResponseBase:
         """The attachment's text from character `offset` on, 20,000 characters at a time."""
         read = await reading.attachment(await self.scope(), attachment)
         if read is None:
             raise Problem("not-found")
         head, part, info = read
-        offset = number(request, "offset", 0, 0, 100_000_000)
+        offset = self.query["offset"]
         end = offset + _CHARACTERS
         return Response(
             {
@@ -91,86 +90,55 @@ class AttachmentView(MailView):
         )
 
 
+class AttachmentFileView(MailView):
+    """One attachment as a file."""
+
+    permission = Permission.MESSAGE_RAW
+
+    async def get(self, request: Request, attachment: str) -> HttpResponseBase:
+        """The attachment byte for byte, to be saved and never shown: its type is what a stranger says it is."""
+        file = await originals.attachment_file(await self.scope(), attachment)
+        if file is None:
+            raise Problem("not-found")
+        return _download(file.content, file.filename)
+
+
 class RelatedView(MailView):
     """Messages on the same matter."""
 
+    parameters = {"get": {"limit": Parameter("How many at most.", "integer", 10, 1, 50)}}
+
     async def get(self, request: Request, message: str) -> HttpResponseBase:
         """Messages on the same matter as one, also of other threads."""
-        hits = await related.find_related(await self.scope(), message, limit=number(request, "limit", 10, 1, 50))
+        hits = await related.find_related(await self.scope(), message, limit=self.query["limit"])
         return found({"hits": [hit_json(hit) for hit in hits]} if hits is not None else None)
 
 
 class ContactsView(MailView):
     """Who writes."""
 
+    parameters = {
+        "get": {"query": Parameter("Words of the name or the address.", default="", longest=200), "limit": LIMIT}
+    }
+
     async def get(self, request: Request) -> HttpResponseBase:
         """Participants of the mail in scope whose name or address holds `query`."""
-        query, limit = request.query_params.get("query", "")[:200], number(request, "limit", 20, 1, 100)
-        people = await contacts.search(await self.scope(), query, limit=limit)
+        people = await contacts.search(await self.scope(), self.query["query"], limit=self.query["limit"])
         return Response({"contacts": [contact_json(person) for person in people]})
 
 
-class MeView(ApiView):
-    """The caller, as the service sees it."""
-
-    async def get(self, request: Request) -> HttpResponseBase:
-        """Who the caller is, what it may do, which mail it may read, and what is left of its runs today."""
-        about = await in_worker(_about, self.principal)
-        return Response({**about, "agentic": await _usage(self.principal)})
-
-
-class UsageView(ApiView):
-    """How much was used."""
-
-    async def get(self, request: Request) -> HttpResponseBase:
-        """The tenant's runs of today and what is left of them."""
-        return Response(await _usage(self.principal))
+def _download(content: bytes, name: str) -> HttpResponse:
+    """A stranger's bytes: saved under a harmless name, and inert in a browser that shows them all the same."""
+    response = HttpResponse(content, content_type="application/octet-stream")
+    response["Content-Disposition"] = content_disposition_header(True, _file_name(name))
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response["Cross-Origin-Resource-Policy"] = "same-origin"
+    return response
 
 
-def number(request: Request, name: str, default: int, low: int, high: int) -> int:
-    """A whole number from the address's query. Raises Problem."""
-    text = request.query_params.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
-        message = f"A whole number from {low} to {high}."
-        raise Problem("invalid-request", errors=[{"field": name, "message": message}])
-    return int(text)
-
-
-async def _usage(principal: Principal) -> Json:
-    policy = await in_worker(policies.effective, principal.tenant)
-    async with session(Binding(tenant=principal.tenant)) as conn:
-        today = await caps.today(conn, principal.tenant)
-    return {
-        "daily_cap": policy.caps.runs,
-        "used_today": today.used,
-        "left_today": max(0, policy.caps.runs - today.used),
-        "daily_tokens": policy.caps.tokens,
-        "tokens_today": today.tokens,
-        "daily_cost_usd": float(policy.caps.cost_usd) if policy.caps.cost_usd is not None else None,
-        "cost_usd_today": float(today.cost_usd),
-        "key_share": policy.caps.key_share,
-        "day_ends": today.ends.isoformat(),
-        "max_steps": policy.max_steps,
-        "max_seconds": policy.max_seconds,
-    }
-
-
-def _about(principal: Principal) -> Json:
-    tenant = Tenant.objects.get(pk=principal.tenant)
-    scope = scope_now(principal)
-    folders = Folder.objects.filter(pk__in=scope.folder_ids).order_by("path")
-    by_mailbox: dict[int, list[str]] = {}
-    for folder in folders:
-        by_mailbox.setdefault(folder.mailbox_id, []).append(folder.path)
-    mailboxes: list[Any] = [
-        {"mailbox": mailbox.slug, "folders": by_mailbox.get(mailbox.pk, [])}
-        for mailbox in Mailbox.objects.filter(pk__in=scope.mailboxes).order_by("slug")
-    ]
-    return {
-        "caller": principal.caller,
-        "label": principal.label,
-        "tenant": tenant.slug,
-        "timezone": tenant.timezone,
-        "permissions": sorted(principal.permissions),
-        "mailboxes": mailboxes,
-    }
+def _file_name(name: str) -> str:
+    """*name* without folders, control characters and what makes text read otherwise than it is."""
+    inside = clean_line(name).replace("\\", "/").rpartition("/")[2]
+    kept = "".join(one for one in inside if one.isprintable()).strip(" .")
+    return kept[-_LONGEST_NAME:] or "attachment"

@@ -12,7 +12,7 @@ from agentic import caps
 from agentic.admission import IdempotencyConflict, NotPermitted, TooManyRuns
 from agentic.callers import TenantUnclear, Unrecognised
 from agentic.finishing import AuditUnavailable
-from agentic.mailjson import iso
+from agentic.mailjson import Json, iso
 
 BASE = "https://mailsearch.example/problems/"
 _log = logging.getLogger(__name__)
@@ -22,11 +22,13 @@ CATALOGUE: Mapping[str, tuple[int, str]] = {
     "invalid-request": (400, "The request can't be understood."),
     "stream-needs-agentic": (400, "Only agentic searches can be streamed."),
     "tenant-unclear": (400, "You belong to several tenants."),
+    "key-in-address": (400, "A key must not stand in an address."),
     "not-authenticated": (401, "No valid key or sign-in came with the request."),
     "not-permitted": (403, "A permission is missing."),
     "agentic-search-off": (403, "Agentic search is switched off for this tenant."),
     "not-found": (404, "There is no such thing, or it is not yours to read."),
     "method-not-allowed": (405, "This address does not take that method."),
+    "too-slow": (408, "The request's body did not come in time."),
     "too-large": (413, "The request is too large."),
     "unsupported-media-type": (415, "The body must be JSON."),
     "idempotency-conflict": (422, "This Idempotency-Key was used with another body."),
@@ -49,12 +51,17 @@ class Problem(Exception):
         self.more = more
 
 
-def response(problem: Problem, request: HttpRequest) -> JsonResponse:
+def as_json(problem: Problem, path: str) -> Json:
+    """The problem as it is sent, for the address *path*."""
     code, title = CATALOGUE[problem.kind]
-    body: dict[str, Any] = {"type": BASE + problem.kind, "title": title, "status": code, "instance": request.path}
-    if problem.detail:
-        body["detail"] = problem.detail
-    answer = JsonResponse(body | problem.more, status=code, content_type="application/problem+json")
+    detail = {"detail": problem.detail} if problem.detail else {}
+    return {"type": BASE + problem.kind, "title": title, "status": code, "instance": path, **detail, **problem.more}
+
+
+def response(problem: Problem, request: HttpRequest) -> JsonResponse:
+    body = as_json(problem, request.path)
+    code = int(body["status"])
+    answer = JsonResponse(body, status=code, content_type="application/problem+json")
     if "retry_after" in problem.more:
         answer["Retry-After"] = str(problem.more["retry_after"])
     if code == status.HTTP_401_UNAUTHORIZED:

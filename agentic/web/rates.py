@@ -3,13 +3,18 @@
 A soft limit against accidents. What must hold exactly (runs of a day, runs at once) is counted in the database.
 """
 
+import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-PER_CALLER, PER_TENANT = 10.0, 50.0
+from django.conf import settings
+
+from agentic.callers import Principal
+from agentic.web.problems import Problem
+
 _BURST = 2.0
 # Buckets that are kept; the longest unused go first, and an unused bucket is a full one anyway.
 _KEPT = 10_000
@@ -51,3 +56,30 @@ class Rates:
 
 
 rates = Rates()
+
+
+def check(principal: Principal) -> None:
+    """Count one request. Raises Problem where the caller or its tenant asks too fast."""
+    for name, bucket, per_second in _limits(principal):
+        seconds = rates.take(bucket, per_second)
+        if seconds:
+            detail = f"At most {per_second:g} requests of this {name} a second, {_BURST * per_second:g} at once."
+            raise Problem("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
+
+
+def headers(principal: Principal) -> Mapping[str, str]:
+    """What is allowed and left, as draft-ietf-httpapi-ratelimit-headers writes it: quota in a window of seconds, rest,
+    and the seconds until all of it is there again."""
+    policy, left = [], []
+    for name, bucket, per_second in _limits(principal):
+        quota, rest = int(_BURST * per_second), rates.left(bucket, per_second)
+        policy.append(f'"{name}";q={quota};w={_BURST:.0f}')
+        left.append(f'"{name}";r={rest};t={math.ceil((quota - rest) / per_second)}')
+    return {"RateLimit-Policy": ", ".join(policy), "RateLimit": ", ".join(left)}
+
+
+def _limits(principal: Principal) -> tuple[tuple[str, str, float], ...]:
+    return (
+        ("caller", principal.caller, float(settings.PM_RATE_CALLER)),
+        ("tenant", f"tenant:{principal.tenant}", float(settings.PM_RATE_TENANT)),
+    )

@@ -1,13 +1,9 @@
 """Runs that were started: one, all, their events, and cancelling them."""
 
-import base64
-import binascii
-import json
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Q
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,12 +11,16 @@ from agentic import records, responses, runs, stream
 from agentic.callers import Principal
 from agentic.mailjson import Json, in_utc
 from agentic.models import Run
+from agentic.web.parameters import CURSOR, LIMIT, Parameter
 from agentic.web.problems import Problem
 from agentic.web.views import ApiView, found
 from agentic.workers import in_worker
+from mailsearch.search.paging import InvalidCursor, decode_place, encode_place
 from mailsearch.sessions import Binding, bound
 
-_PAGE, _LARGEST_PAGE = 20, 100
+# A browser's EventSource can send no header, so a person of several tenants names one here.
+_TENANT = Parameter("The tenant to act in, for people who belong to several.", default="", longest=63)
+_EVENT_STREAM = "text/event-stream"
 
 
 class RunView(ApiView):
@@ -34,10 +34,16 @@ class RunView(ApiView):
 class RunsView(ApiView):
     """The caller's own runs."""
 
+    parameters = {"get": {"limit": LIMIT, "cursor": CURSOR}}
+
     async def get(self, request: Request) -> HttpResponseBase:
-        """The caller's runs, the newest first. `limit` up to 100, `cursor` from `next_cursor`."""
-        limit, before = _paging(request)
-        return Response(await in_worker(_list, self.principal, limit, before))
+        """The caller's runs, the newest first."""
+        try:
+            before = decode_place(self.query["cursor"])
+        except InvalidCursor as error:
+            message = "This is no cursor of this list."
+            raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
+        return Response(await in_worker(_list, self.principal, self.query["limit"], before))
 
 
 class CancelView(ApiView):
@@ -53,8 +59,20 @@ class CancelView(ApiView):
 class EventsView(ApiView):
     """What happens in a run, as it happens."""
 
+    parameters = {"get": {"tenant": _TENANT}}
+    ignores_other_parameters = True
+
     async def get(self, request: Request, run: str) -> HttpResponseBase:
         """The events of the caller's own run as a stream (SSE), after `Last-Event-ID` where one is given."""
+        return event_stream(self.principal, run, await self._begin(request, run))
+
+    async def head(self, request: Request, run: str) -> HttpResponseBase:
+        """Whether there would be a stream; none is opened."""
+        await self._begin(request, run)
+        return HttpResponse(content_type=_EVENT_STREAM, headers={"X-Run-Id": run})
+
+    async def _begin(self, request: Request, run: str) -> int:
+        """The number after which to begin. Raises Problem."""
         try:
             after = stream.last_event(request.headers.get("Last-Event-ID", ""), run)
         except stream.UnreadableLastEventId as error:
@@ -62,12 +80,12 @@ class EventsView(ApiView):
             raise Problem("invalid-request", errors=[{"field": "Last-Event-ID", "message": message}]) from error
         if await in_worker(records.load, self.principal, run, own_only=True) is None:
             raise Problem("not-found")
-        return event_stream(self.principal, run, after)
+        return after
 
 
 def event_stream(principal: Principal, run: str, after: int = 0) -> HttpResponseBase:
     """The response that follows a run: the same for the request that started it and for those that come later."""
-    response = StreamingHttpResponse(stream.follow(principal, run, after), content_type="text/event-stream")
+    response = StreamingHttpResponse(stream.follow(principal, run, after), content_type=_EVENT_STREAM)
     response["X-Accel-Buffering"] = "no"
     response["X-Run-Id"] = run
     return response
@@ -79,15 +97,16 @@ def run_json(principal: Principal, public_id: str) -> Json | None:
     return responses.build(record) if record else None
 
 
-def _list(principal: Principal, limit: int, before: tuple[datetime, int] | None) -> Json:
+def _list(principal: Principal, limit: int, before: tuple[datetime, str] | None) -> Json:
     with bound(Binding(audit=frozenset({principal.tenant}))):
         rows = Run.objects.filter(tenant=principal.tenant, caller=principal.caller).select_related("state")
         if before is not None:
-            moment, number = before
-            rows = rows.filter(Q(started_at__lt=moment) | Q(started_at=moment, pk__lt=number))
-        page = list(rows.prefetch_related("runfinisheds").order_by("-started_at", "-pk")[: limit + 1])
+            moment, last = before
+            rows = rows.filter(Q(started_at__lt=moment) | Q(started_at=moment, public_id__lt=last))
+        page = list(rows.prefetch_related("runfinisheds").order_by("-started_at", "-public_id")[: limit + 1])
     more = page[limit - 1] if len(page) > limit else None
-    return {"runs": [_summary(run) for run in page[:limit]], "next_cursor": _cursor(more) if more else None}
+    cursor = encode_place(more.started_at, more.public_id) if more else None
+    return {"runs": [_summary(run) for run in page[:limit]], "next_cursor": cursor}
 
 
 def _summary(run: Run) -> Json:
@@ -102,26 +121,3 @@ def _summary(run: Run) -> Json:
         "seconds": round(finished.seconds, 3) if finished else None,
         "model": finished.model if finished else run.model,
     }
-
-
-def _cursor(run: Run) -> str:
-    text = json.dumps([run.started_at.isoformat(), run.pk])
-    return base64.urlsafe_b64encode(text.encode()).decode()
-
-
-def _paging(request: Request) -> tuple[int, tuple[datetime, int] | None]:
-    unknown = set(request.query_params) - {"limit", "cursor"}
-    errors: list[dict[str, Any]] = [{"field": name, "message": "There is no such field."} for name in sorted(unknown)]
-    limit = request.query_params.get("limit", str(_PAGE))
-    if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:5]) <= _LARGEST_PAGE):
-        errors.append({"field": "limit", "message": f"A whole number from 1 to {_LARGEST_PAGE}."})
-    before = None
-    try:
-        if cursor := request.query_params.get("cursor", ""):
-            moment, number = json.loads(base64.urlsafe_b64decode(cursor))
-            before = datetime.fromisoformat(moment), int(number)
-    except (binascii.Error, ValueError, TypeError):
-        errors.append({"field": "cursor", "message": "This is no cursor of this list."})
-    if errors:
-        raise Problem("invalid-request", errors=errors)
-    return int(limit), before

@@ -58,7 +58,7 @@ class SearchView(ApiView):
         task = runs.launch(started) if isinstance(started, runs.Started) else None
         if wants_stream(request, given):
             return event_stream(self.principal, started.public_id)
-        if "respond-async" in request.headers.get("Prefer", ""):
+        if prefers_async(request):
             return _accepted(started.public_id)
         if task is not None and isinstance(started, runs.Started):
             await runs.wait(started, task)
@@ -71,6 +71,12 @@ def _accepted(run: str) -> HttpResponseBase:
     response["Location"] = f"/v1/runs/{run}"
     response["Preference-Applied"] = "respond-async"
     return response
+
+
+def prefers_async(request: Request) -> bool:
+    """Whether `Prefer` (RFC 7240) names `respond-async` among its preferences."""
+    named = (one.partition(";")[0].partition("=")[0] for one in request.headers.get("Prefer", "").split(","))
+    return "respond-async" in {one.strip().casefold() for one in named}
 
 
 def wants_stream(request: Request, given: dict[str, Any]) -> bool:

@@ -1,10 +1,9 @@
 """What all addresses of the API share: async handlers on DRF, who asks, problems, and nothing kept in caches."""
 
-import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -15,9 +14,9 @@ from rest_framework.views import APIView
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, Unrecognised
 from agentic.mailjson import Json
-from agentic.web import problems
+from agentic.web import parameters, problems, rates
 from agentic.web.authentication import KeyAuthentication, PersonAuthentication
-from agentic.web.rates import PER_CALLER, PER_TENANT, rates
+from agentic.web.parameters import Declared
 from agentic.workers import in_worker
 
 
@@ -34,12 +33,21 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 class ApiView(APIView):
-    """A DRF view whose handlers are coroutines. `permission` is what a caller needs for all of them."""
+    """A DRF view whose handlers are coroutines.
+
+    `permission` is what a caller needs for all of them, `permissions` for single methods; `parameters` are what each
+    method takes in the address's query, read into `query`.
+    """
 
     authentication_classes = [KeyAuthentication, PersonAuthentication]
     permission_classes = []
     content_negotiation_class = AlwaysJson
     permission: str = ""
+    permissions: Mapping[str, str] = {}
+    parameters: Mapping[str, Declared] = {}
+    # Where clients that the caller does not write add parameters of their own.
+    ignores_other_parameters = False
+    query: Mapping[str, Any]
 
     async def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
         self.args, self.kwargs = args, kwargs
@@ -47,39 +55,55 @@ class ApiView(APIView):
         self.headers = self.default_response_headers
         try:
             await in_worker(self.initial, self.request, *args, **kwargs)
-            name = (request.method or "").lower()
-            known = name if name in self.http_method_names else ""
-            handler: Callable[..., Awaitable[HttpResponseBase]] = getattr(self, known, self.refuse_method)
+            handler: Callable[..., Awaitable[HttpResponseBase]] = getattr(self, self.handled_as, self.refuse_method)
             response = await handler(self.request, *args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the request's boundary: every error leaves as a problem
             response = problems.response(problems.of(error), request)
         response = self.finalize_response(self.request, response, *args, **kwargs)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = "private, no-store"
+        if response.status_code == 405:
+            response.headers["Allow"] = ", ".join(self.allowed_methods)
         # Asking for `auth` would look the caller up once more where nobody was recognised.
         principal = getattr(self.request, "_auth", None)
         if isinstance(principal, Principal):
-            left = rates.left(principal.caller, PER_CALLER)
-            response.headers["RateLimit-Policy"] = f'"caller";q={2 * PER_CALLER:.0f};w=2'
-            response.headers["RateLimit"] = f'"caller";r={left}'
+            for name, value in rates.headers(principal).items():
+                response.headers[name] = value
         return response
 
+    @property
+    def handled_as(self) -> str:
+        """The name of the handler; empty where the method is none."""
+        name = (self.request.method or "").lower()
+        return name if name in self.http_method_names else ""
+
+    @property
+    def method(self) -> str:
+        """The method by whose rules the request goes: HEAD goes by those of GET."""
+        return "get" if self.handled_as == "head" else self.handled_as
+
+    @property
+    def needed(self) -> str:
+        """The permission that the request needs; empty where any valid key will do."""
+        return self.permissions.get(self.method, self.permission)
+
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        parameters.refuse_credentials(request.query_params)
         super().initial(request, *args, **kwargs)
         if not isinstance(request.auth, Principal):
             raise Unrecognised
-        self._check_rate(request.auth)
-        if self.permission and not request.auth.may(self.permission):
-            raise NotPermitted(self.permission)
+        rates.check(request.auth)
+        if self.needed and not request.auth.may(self.needed):
+            raise NotPermitted(self.needed)
+        if self.method in map(str.lower, self.allowed_methods):
+            declared = self.parameters.get(self.method, {})
+            self.query = parameters.read(request, declared, ignore_others=self.ignores_other_parameters)
 
-    def _check_rate(self, principal: Principal) -> None:
-        for name, per_second in ((principal.caller, PER_CALLER), (f"tenant:{principal.tenant}", PER_TENANT)):
-            seconds = rates.take(name, per_second)
-            if seconds:
-                detail = f"At most {per_second:.0f} requests a second, {2 * per_second:.0f} at once."
-                raise problems.Problem("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
+    async def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        """Which methods there are. What they take is in the API's description."""
+        return HttpResponse(status=204, headers={"Allow": ", ".join(self.allowed_methods)})
 
     async def refuse_method(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        raise problems.Problem("method-not-allowed")
+        raise problems.Problem("method-not-allowed", f"It takes {', '.join(self.allowed_methods)}.")
 
     @property
     def principal(self) -> Principal:
@@ -87,6 +111,20 @@ class ApiView(APIView):
         principal = self.request.auth
         assert isinstance(principal, Principal)
         return principal
+
+
+class NowhereView(ApiView):
+    """An address that is none. Who is not recognised is not even told that."""
+
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        raise problems.Problem("not-found")
+
+    async def get(self, request: Request) -> HttpResponseBase:
+        """Never reached."""
+        raise problems.Problem("not-found")
 
 
 def found(body: Json | None) -> Response:

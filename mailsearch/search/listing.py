@@ -1,8 +1,5 @@
 """Mail as a list: the newest first, page by page, in an order that arrivals do not disturb."""
 
-import base64
-import binascii
-import json
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +10,7 @@ from mailsearch.hits import Filters, MessageHead
 from mailsearch.scope import Scope
 from mailsearch.search import heads
 from mailsearch.search.narrowing import Narrowing, narrow
-from mailsearch.search.paging import InvalidCursor
+from mailsearch.search.paging import decode_place, encode_place
 
 MOST = 100
 _LISTED = "SELECT m.id, m.received_at, m.public_id FROM mailsearch_message m WHERE {} ORDER BY {} LIMIT %(limit)s"
@@ -64,7 +61,7 @@ async def messages(scope: Scope, filters: Filters, limit: int = 20, cursor: str 
     A page begins after the last message of the page before, so mail that arrives meanwhile shifts nothing. A filter
     that names nothing in scope leaves nothing. Raises InvalidCursor.
     """
-    start = _decode(cursor)
+    start = decode_place(cursor)
     async with scope.reading() as conn:
         narrowing = await narrow(conn, scope, [filters])
         if scope.empty or narrowing.leaves_nothing:
@@ -74,7 +71,7 @@ async def messages(scope: Scope, filters: Filters, limit: int = 20, cursor: str 
         rows = await (await conn.execute(statement, values | {"limit": limit + 1})).fetchall()
         shown = rows[:limit]
         found = await heads.load(conn, scope, [row[0] for row in shown])
-    more = _encode(shown[-1][1], shown[-1][2]) if len(rows) > limit else None
+    more = encode_place(shown[-1][1], shown[-1][2]) if len(rows) > limit else None
     return MessagePage(tuple(found[row[0]] for row in shown if row[0] in found), more)
 
 
@@ -92,22 +89,3 @@ def _statement(
         parts.append(_AFTER)
         values |= {"moment": start[0], "last": start[1]}
     return sql.SQL(_LISTED).format(sql.SQL(" AND ").join(parts), _ORDER), values
-
-
-def _encode(moment: datetime, public_id: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([moment.isoformat(), public_id]).encode()).decode().rstrip("=")
-
-
-def _decode(cursor: str) -> tuple[datetime, str] | None:
-    """Where the page begins; None for the first. A cursor holds no right: what it names is looked up in scope again."""
-    if not cursor:
-        return None
-    try:
-        value = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
-        moment, public_id = value
-        read = datetime.fromisoformat(moment), public_id
-    except (UnicodeError, binascii.Error, ValueError, TypeError, RecursionError) as error:
-        raise InvalidCursor("The cursor can't be read.") from error
-    if read[0].tzinfo is None or not isinstance(public_id, str) or "\0" in public_id or not public_id.isascii():
-        raise InvalidCursor("The cursor can't be read.")
-    return read

@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
+from datetime import UTC, datetime
 
 from mailsearch.hits import SearchRequest
 from mailsearch.scope import Scope
@@ -39,3 +40,25 @@ def decode(cursor: str, print_: str) -> int:
     if not 0 <= value[0] <= DEEPEST:
         raise InvalidCursor("The cursor is out of bounds.")
     return value[0]
+
+
+def encode_place(moment: datetime, public_id: str) -> str:
+    """A cursor that stands behind one row of a list by time."""
+    return base64.urlsafe_b64encode(json.dumps([moment.isoformat(), public_id]).encode()).decode().rstrip("=")
+
+
+def decode_place(cursor: str) -> tuple[datetime, str] | None:
+    """The place that *cursor* stands for; None for the beginning. Raises InvalidCursor.
+
+    It holds no right: the rows behind it are looked up in scope like any.
+    """
+    if not cursor:
+        return None
+    try:
+        moment, public_id = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
+        place = datetime.fromisoformat(moment).astimezone(UTC)
+    except (UnicodeError, binascii.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise InvalidCursor("The cursor can't be read.") from error
+    if not isinstance(public_id, str) or "\0" in public_id or not public_id.isascii():
+        raise InvalidCursor("The cursor can't be read.")
+    return place, public_id

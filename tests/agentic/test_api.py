@@ -140,10 +140,15 @@ def test_keys_that_are_none_are_answered_alike(service: Service, how: str) -> No
     assert refused.json() == unknown.json()
 
 
-def test_a_key_in_the_address_is_no_key(service: Service) -> None:
-    token = house().jo.token
-    with service.client({}) as client:
-        assert client.get("/v1/me", params={"token": token, "key": token, "access_token": token}).status_code == 401
+@pytest.mark.parametrize("name", ["token", "key", "api_key", "access_token", "Api_Key", "authorization"])
+def test_a_key_in_the_address_is_refused_whatever_else_is_sent(service: Service, name: str) -> None:
+    jo = house().jo
+    for headers in ({}, jo.headers):
+        with service.client(headers) as client:
+            for path in ("/v1/me", "/v1/runs/run_0000000000000000000000/events", "/v1/nowhere"):
+                refused = client.get(path, params={name: jo.token})
+                assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (400, "key-in-address")
+                assert jo.token not in refused.text
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,10 @@ def test_too_many_requests_at_once_are_told_when_to_come_again(service: Service)
     with service.client(house().jo.headers) as client:
         answers = [client.get("/v1/runs", params={"limit": "x"}) for _ in range(60)]
     refused = [answer for answer in answers if answer.status_code == 429]
-    assert answers[0].headers["ratelimit"] == '"caller";r=19'
+    assert answers[0].headers["ratelimit-policy"] == '"caller";q=20;w=2, "tenant";q=100;w=2'
+    assert answers[0].headers["ratelimit"] == '"caller";r=19;t=1, "tenant";r=99;t=1'
+    assert refused
     for answer in refused:
         assert answer.json()["type"].endswith("/rate-limited")
         assert int(answer.headers["retry-after"]) >= 1
+        assert answer.headers["ratelimit"].startswith('"caller";r=0;t=2, ')

@@ -88,9 +88,7 @@ def test_a_filter_that_names_nothing_leaves_nothing_and_is_told() -> None:
     assert page == listing.MessagePage((), None, ("mailbox:elsewhere",))
 
 
-@pytest.mark.parametrize(
-    "cursor", ["x", "é", "W10", "WzEsMl0", "bnVsbA", "WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgImEiXQ", "{" * 900]
-)
+@pytest.mark.parametrize("cursor", ["x", "é", "W10", "WzEsMl0", "bnVsbA", "WyIyMDI2IiwgMV0", "{" * 900])
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidCursor):
         _page(Office().scope(), cursor=cursor)
