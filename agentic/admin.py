@@ -1,14 +1,14 @@
-"""The admin: tenants with their limits, runs with trace and evidence, removed sentences and widen attempts."""
+"""The admin: tenants with their limits. Runs, sentences and widen attempts have pages of their own (web/pages)."""
 
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from agentic import run_page
-from agentic.models import AdminAct, AgentPolicy, CallerAttempt, Run, RunFinished, Sentence, WidenAttempt
-from agentic.reviewers import administered_tenants, audited_tenants
+from agentic.models import AdminAct, AgentPolicy
+from agentic.reviewers import administered_tenants
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin
@@ -17,146 +17,6 @@ else:
     class ModelAdmin(admin.ModelAdmin):
         def __class_getitem__(cls, _: object) -> type:
             return cls
-
-
-class AuditAdmin(ModelAdmin[Any]):
-    """Rows of the audit: for auditors and administrators of their tenants, and for nobody to change."""
-
-    class Media:
-        css = {"all": ("audit/lists.css",)}
-
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(audited_tenants(request.user))
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(audited_tenants(request.user))
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class OutcomeFilter(admin.SimpleListFilter):
-    """Runs by how they ended."""
-
-    title = "outcome"
-    parameter_name = "outcome"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(code, words) for code, words in run_page.OUTCOMES.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
-        if not self.value():
-            return queryset
-        return queryset.filter(pk__in=RunFinished.objects.filter(outcome=self.value()).values("run_id"))
-
-
-@admin.register(Run)
-class RunAdmin(AuditAdmin):
-    """Every question that was asked, and on its page how it was answered."""
-
-    list_display = ("started_at", "tenant", "question_start", "outcome", "seconds", "steps", "model", "caller_label")
-    list_display_links = ("started_at", "question_start")
-    list_filter = (OutcomeFilter, "tenant", "model", "started_at")
-    search_fields = ("question", "public_id")
-    ordering = ("-started_at",)
-    change_form_template = "admin/agentic/run/page.html"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
-        return super().get_queryset(request).select_related("tenant").prefetch_related("runfinisheds")
-
-    @admin.display(description="question")
-    def question_start(self, run: Run) -> str:
-        return run.question if len(run.question) <= 90 else run.question[:89] + "…"
-
-    @admin.display(description="outcome")
-    def outcome(self, run: Run) -> str:
-        end = run_page.end_of(run)
-        return run_page.OUTCOMES.get(end.outcome, end.outcome) if end else "not finished"
-
-    @admin.display(description="seconds")
-    def seconds(self, run: Run) -> str:
-        end = run_page.end_of(run)
-        return f"{end.seconds:.2f} of {run.max_seconds:g}" if end else ""
-
-    @admin.display(description="steps")
-    def steps(self, run: Run) -> str:
-        end = run_page.end_of(run)
-        return f"{end.steps} of {run.max_steps}" if end else ""
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        run = self.get_object(request, object_id)
-        page = run_page.of(run, request.user) if run else None
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
-
-
-@admin.register(Sentence)
-class SentenceAdmin(AuditAdmin):
-    """Sentences that verification took out, and beside them those that it let stand."""
-
-    list_display = ("at", "tenant", "verdict", "reason", "drafted", "detail_words", "run_link")
-    list_display_links = ("at",)
-    list_filter = ("kept", "reason", "support", "tenant", "final", "at")
-    search_fields = ("drafted",)
-    ordering = ("-at", "position")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Sentence]:
-        return super().get_queryset(request).select_related("tenant", "run").filter(structural=False)
-
-    @admin.display(description="verdict")
-    def verdict(self, sentence: Sentence) -> str:
-        return f"✓ kept ({sentence.support})" if sentence.kept else "✗ removed"
-
-    @admin.display(description="detail")
-    def detail_words(self, sentence: Sentence) -> str:
-        return run_page.detail_words(sentence.detail)
-
-    @admin.display(description="run")
-    def run_link(self, sentence: Sentence) -> str:
-        return run_page.link(sentence.run)
-
-
-@admin.register(WidenAttempt)
-class WidenAttemptAdmin(AuditAdmin):
-    """Arguments that would have reached beyond the caller's scope. None had an effect."""
-
-    list_display = ("at", "tenant", "kind", "tool", "argument", "requested", "effective_words", "run_link")
-    list_display_links = ("at",)
-    list_filter = ("kind", "tool", "tenant", "at")
-    search_fields = ("requested", "argument")
-    ordering = ("-at",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[WidenAttempt]:
-        return super().get_queryset(request).select_related("tenant", "run")
-
-    @admin.display(description="effective")
-    def effective_words(self, attempt: WidenAttempt) -> str:
-        return attempt.effective if attempt.effective is not None else "nothing"
-
-    @admin.display(description="run")
-    def run_link(self, attempt: WidenAttempt) -> str:
-        return run_page.link(attempt.run)
-
-
-@admin.register(CallerAttempt)
-class CallerAttemptAdmin(AuditAdmin):
-    """The same of callers who call the tools themselves, outside of any run."""
-
-    list_display = ("at", "tenant", "caller_label", "kind", "tool", "argument", "requested", "effective")
-    list_display_links = ("at",)
-    list_filter = ("kind", "tool", "tenant", "at")
-    search_fields = ("requested", "argument", "caller_label")
-    ordering = ("-at",)
 
 
 class TenantSettingsAdmin(ModelAdmin[Any]):

@@ -15,10 +15,11 @@ class AuditedSite(AdminSite):
     """The admin, each page of it within one transaction that sees the audit of the reader's tenants and no other."""
 
     site_header = site_title = "mailsearch"
-    index_title = "Administration and audit"
+    index_title = "Administration"
     # Lists of questions and sentences need the width.
     enable_nav_sidebar = False
-    site_url = None
+    # "View site": the pages of runs, reviewing and asking.
+    site_url = "/"
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         inner = super().admin_view(view, cacheable)

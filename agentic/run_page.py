@@ -1,102 +1,70 @@
-"""What the page of one run shows, read from its rows."""
+"""What the page of one run shows, read from its rows within what its reader may see."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.urls import reverse
-from django.utils.html import format_html
+from django.db.models import Q
 from django.utils.timezone import now
 
+from agentic import records
 from agentic.caps import Caps
-from agentic.models import (
-    AgentPolicy,
-    DailyUse,
-    Evidence,
-    Run,
-    RunFinished,
-    RunState,
-    Sentence,
-    TraceEvent,
-    WidenAttempt,
-)
+from agentic.models import AgentPolicy, DailyUse, Run, Sentence
 from agentic.policies import effective
-from agentic.reviewers import Person, audited_tenants, mail_scope
-from mailsearch.models import Message
-from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, rebind
-
-OUTCOMES = {
-    "answered": "Answered",
-    "insufficient_evidence": "The mail does not answer this",
-    "budget_exhausted": "Ran out of budget",
-    "degraded": "The model was unavailable",
-}
+from agentic.records import Record
+from agentic.reviewers import Person, Right, audited_tenants, mail_scope, rights
+from mailsearch.models import Membership
+from mailsearch.sessions import Binding, bound
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One event on the time line; `left` and `width` in percent of the run's seconds."""
+class RunRows:
+    """The record of a run with all its drafts, for one reader."""
 
-    event: TraceEvent
-    left: float
-    width: float
-    words: str
+    record: Record
+    # Every draft with its sentences in the draft's order, the earliest first.
+    drafts: tuple[tuple[int, tuple[Sentence, ...]], ...]
+    # Public ids of messages of any draft that the reader may read now.
+    readable: frozenset[str]
+    own: bool
 
-
-@dataclass(frozen=True, slots=True)
-class ShownEvidence:
-    """A message of the evidence; `row` is None where the reader may not read it now."""
-
-    message_id: str
-    row: Evidence | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """Everything that the template of a run needs."""
-
-    run: Run
-    status: str
-    end: RunFinished | None
-    outcome: str
-    bars: list[Bar]
-    drafts: list[tuple[int, list[Sentence]]]
-    evidence: list[ShownEvidence]
-    attempts: list[WidenAttempt]
+    def shows(self, sentence: Sentence) -> bool:
+        """Whether the words of *sentence* may be shown: of a kept one all that it cites, else all that the run read."""
+        cited = {citation.message_id for citation in sentence.citations.all()}
+        return cited <= self.readable if sentence.kept and cited else self.record.wholly_readable
 
 
-def of(run: Run, reader: Person) -> RunPage:
-    """The page of *run* as *reader* may see it: mail outside the reader's own scope is left out, and said so."""
-    end = end_of(run)
-    events = list(TraceEvent.objects.filter(run=run).order_by("seq"))
-    state = RunState.objects.filter(run=run).first()
-    return RunPage(
-        run=run,
-        status=state.status if state else "unknown",
-        end=end,
-        outcome=OUTCOMES.get(end.outcome, end.outcome) if end else "Not finished",
-        bars=_bars(events, end.seconds if end else run.max_seconds),
-        drafts=_drafts(run),
-        evidence=_evidence(run, reader),
-        attempts=list(WidenAttempt.objects.filter(run=run).order_by("pk")),
-    )
+def load(person: Person, public_id: str) -> RunRows | None:
+    """The run *public_id*: one's own, or of a tenant that *person* audits; None for all others.
+
+    Texts are for the reader's mail scope of now; the right to audit adds nothing to it.
+    """
+    audited = audited_tenants(person)
+    asking = asking_tenants(person)
+    with bound(Binding(audit=audited | asking)):
+        mine = Q(tenant__in=asking, caller=caller_of(person))
+        found = Run.objects.select_related("state", "tenant").filter(mine | Q(tenant__in=audited), public_id=public_id)
+        run = found.first()
+        if run is None:
+            return None
+        record = records.of_run(run, mail_scope(person, run.tenant_id), audits=run.tenant_id in audited)
+        drafts = _drafts(run)
+        cited = {one.message_id for _, rows in drafts for row in rows for one in row.citations.all()}
+        readable = record.readable | records.readable(mail_scope(person, run.tenant_id), cited - record.readable)
+        return RunRows(record, drafts, readable, run.caller == caller_of(person))
 
 
-def end_of(run: Run) -> RunFinished | None:
-    """How *run* ended, or None while it has not."""
-    # Read through the relation, so that a list that prefetched it asks nothing more.
-    return next(iter(run.runfinisheds.all()), None)
+def asking_tenants(person: Person) -> frozenset[int]:
+    """Ids of the tenants in which *person* may see runs of the person's own."""
+    if not person.is_authenticated:
+        return frozenset()
+    memberships = Membership.objects.filter(user_id=person.pk)
+    return frozenset(one.tenant_id for one in memberships if Right.OWN_RUNS in rights(one))
 
 
-def link(run: Run) -> str:
-    return format_html('<a href="{}">{}</a>', reverse("admin:agentic_run_change", args=[run.pk]), run.public_id)
-
-
-def detail_words(detail: dict[str, Any]) -> str:
-    """`{"fact": "1,450 EUR"}` as words."""
-    return " · ".join(f"{name}: {value}" for name, value in detail.items())
+def caller_of(person: Person) -> str:
+    """The name under which a person's runs stand."""
+    return f"user:{person.pk}"
 
 
 def in_force(policy: AgentPolicy) -> str:
@@ -128,46 +96,9 @@ def used_today(policy: AgentPolicy) -> str:
     return f"{use.used} · {use.tokens:,} tokens · {use.cost_usd:.2f} USD"
 
 
-def _bars(events: list[TraceEvent], seconds: float) -> list[Bar]:
-    whole = max(seconds * 1000, max((event.at_ms for event in events), default=0), 1)
-    bars = []
-    ends = [event.at_ms for event in events[1:]] + [event.at_ms for event in events[-1:]]
-    for event, until in zip(events, ends, strict=True):
-        width = max(0.4, (until - event.at_ms) / whole * 100)
-        bars.append(Bar(event, event.at_ms / whole * 100, min(width, 100), _words(event)))
-    return bars
-
-
-def _words(event: TraceEvent) -> str:
-    data = event.data if isinstance(event.data, dict) else {}
-    shown = ("tool", "model", "total", "fault", "finding", "limit", "outcome", "kept", "removed", "detail")
-    return " · ".join(f"{name} {data[name]}" for name in shown if data.get(name) not in (None, "", [], {}))
-
-
-def _drafts(run: Run) -> list[tuple[int, list[Sentence]]]:
-    rows = Sentence.objects.filter(run=run).prefetch_related("citations").order_by("round", "position")
-    drafts: dict[int, list[Sentence]] = {}
-    for sentence in rows:
-        drafts.setdefault(sentence.round, []).append(sentence)
-    return list(drafts.items())
-
-
-def _evidence(run: Run, reader: Person) -> list[ShownEvidence]:
-    rows = list(Evidence.objects.filter(run=run).order_by("seq", "pk"))
-    readable = _readable(mail_scope(reader, run.tenant_id), reader, {row.message_id for row in rows})
-    return [ShownEvidence(row.message_id, row if row.message_id in readable else None) for row in rows]
-
-
-def _readable(scope: Scope, reader: Person, message_ids: set[str]) -> set[str]:
-    if scope.empty:
-        return set()
-    rebind(Binding(scope.tenant, scope.mailboxes, audit=audited_tenants(reader)))
-    window: dict[str, datetime] = {}
-    if scope.received_from:
-        window["received_at__gte"] = scope.received_from
-    if scope.received_until:
-        window["received_at__lt"] = scope.received_until
-    found = Message.objects.filter(
-        public_id__in=message_ids, folder_id__in=scope.folder_ids, deleted_at_source=None, **window
+def _drafts(run: Run) -> tuple[tuple[int, tuple[Sentence, ...]], ...]:
+    rows: Sequence[Sentence] = list(
+        Sentence.objects.filter(run=run).prefetch_related("citations").order_by("round", "position", "pk")
     )
-    return set(found.values_list("public_id", flat=True))
+    rounds = dict.fromkeys(row.round for row in rows)
+    return tuple((number, tuple(row for row in rows if row.round == number)) for number in rounds)

@@ -25,7 +25,7 @@ class QuarantineView(ApiView):
     async def post(self, request: Request, message: str) -> HttpResponseBase:
         """Put a message and all with the same words, and what is attached to them, into quarantine, or lift it."""
         given = await in_worker(validated, QuarantineSerializer, request)
-        return found(await in_worker(_quarantine, self.principal, message, given["quarantined"], given["reason"]))
+        return found(await in_worker(set_quarantine, self.principal, message, given["quarantined"], given["reason"]))
 
 
 def take_in(principal: Principal, data: bytes, mailbox_slug: str, folder: str) -> Json:
@@ -46,7 +46,8 @@ def _granted(principal: Principal) -> frozenset[int]:
     return frozenset(boxes.values_list("pk", flat=True))
 
 
-def _quarantine(principal: Principal, public_id: str, quarantined: bool, reason: str) -> Json | None:
+def set_quarantine(principal: Principal, public_id: str, quarantined: bool, reason: str) -> Json | None:
+    """Set or lift a message's quarantine, as a recorded act; None where the caller may not read the message."""
     scope = scope_now(principal, Permission.QUARANTINE_WRITE)
     binding = Binding(principal.tenant, scope.mailboxes, include_quarantined=True)
     with bound(binding):

@@ -1,6 +1,7 @@
-"""The admin shows the audit to those who may see it, changes nothing of it, and shows no mail beyond one's scope."""
+"""The admin lets administrators change budgets, on record; and nobody can change what was written down."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -71,47 +72,6 @@ def _list(name: str) -> str:
     return reverse(f"admin:agentic_{name}_changelist")
 
 
-def test_an_auditor_finds_the_run_and_sees_how_it_ended(cast: Cast) -> None:
-    page = cast.ada.get(_list("run")).content.decode()
-    assert "The mail does not answer this" in page
-    assert "Golf &amp; more" in page
-    assert "<script>alert" not in page
-
-
-def test_the_page_of_a_run_shows_its_sentences_and_attempts_as_text(cast: Cast) -> None:
-    page = cast.ada.get(reverse("admin:agentic_run_change", args=[cast.run.pk])).content.decode()
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert "removed: <code>fact_not_found</code>" in page
-    assert "board@kiln.example" in page
-
-
-def test_the_right_to_audit_shows_no_mail_outside_ones_own_scope(cast: Cast) -> None:
-    page = cast.ada.get(reverse("admin:agentic_run_change", args=[cast.run.pk])).content.decode()
-    assert "secret" not in page
-    assert "not in your own mail scope" in page
-
-
-def test_removed_sentences_and_attempts_can_be_filtered(cast: Cast) -> None:
-    found = cast.ada.get(_list("sentence"), {"reason": "fact_not_found"}).content.decode()
-    assert "The fee is 9 EUR" in found
-    none = cast.ada.get(_list("sentence"), {"reason": "quilt"}).content.decode()
-    assert "The fee is 9 EUR" not in none
-    assert "board@kiln.example" in cast.ada.get(_list("widenattempt"), {"kind": "outside_scope"}).content.decode()
-
-
-@pytest.mark.parametrize("name", ["run", "sentence", "widenattempt"])
-def test_a_member_without_the_right_sees_nothing_of_the_audit(cast: Cast, name: str) -> None:
-    assert cast.eve.get(_list(name)).status_code == 404
-
-
-def test_an_auditor_of_another_tenant_sees_nothing_of_this_one(cast: Cast) -> None:
-    other = Tenant.objects.create(slug=f"t-{uuid.uuid4().hex[:10]}", name="Elsewhere")
-    stranger = _person(other, "auditor")
-    assert "Golf" not in stranger.get(_list("run")).content.decode()
-    response = stranger.get(reverse("admin:agentic_run_change", args=[cast.run.pk]))
-    assert response.status_code == 302
-
-
 def test_an_administrator_changes_a_budget_and_the_change_is_on_record(cast: Cast) -> None:
     policy = AgentPolicy.objects.get(tenant=cast.tenant)
     address = reverse("admin:agentic_agentpolicy_change", args=[policy.pk])
@@ -150,10 +110,11 @@ def test_an_auditor_cannot_change_budgets(cast: Cast) -> None:
 
 def test_nothing_written_to_the_audit_can_be_changed_or_deleted(cast: Cast) -> None:
     with bound(Binding(audit=frozenset({cast.tenant.pk}))):
-        for act in (
-            lambda: Run.objects.filter(pk=cast.run.pk).update(question="another"),
+        acts: tuple[Callable[[], object], ...] = (
+            lambda: Run.objects.filter(pk=cast.run.pk).update(model="another"),
             lambda: Sentence.objects.filter(run=cast.run).delete(),
-        ):
+        )
+        for act in acts:
             with pytest.raises(DatabaseError), transaction.atomic():
                 act()
         assert Run.objects.get(pk=cast.run.pk).question == HOSTILE

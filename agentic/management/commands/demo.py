@@ -17,11 +17,9 @@ from agentic import runs, sample_mail
 from agentic.callers import Access, Principal, create_key, principal_of_key, revoke_key
 from agentic.console import console_on, show, watch
 from agentic.mailjson import Json
-from agentic.models import Run
 from agentic.progress import StageProgress
 from mailsearch.ingest.embedding import embed_pending
 from mailsearch.models import Permission, Tenant
-from mailsearch.sessions import Binding, bound
 
 _SERVED_AT = "http://127.0.0.1:8000"
 
@@ -100,19 +98,15 @@ def _ask(principal: Principal, expected: Expected, now: datetime, timezone: str,
         console.print("✗ the run can't be read", style="bold red")
         return True
     show(console, response)
-    console.print(f"page: {_page(principal, response['run_id'])} (while `make serve` runs)", style="dim")
+    console.print(
+        f"page: {_SERVED_AT}{reverse('run-page', args=[response['run_id']])} (while `make serve` runs)", style="dim"
+    )
     faults = expected.unmet(response)
     for fault in faults:
         console.print(f"✗ {escape(fault)}", style="bold red")
     if not faults:
         console.print(f"✓ {response['outcome']}, as it must be", style="green")
     return bool(faults)
-
-
-def _page(principal: Principal, public_id: str) -> str:
-    with bound(Binding(audit=frozenset({principal.tenant}))):
-        run = Run.objects.only("pk").get(public_id=public_id)
-    return _SERVED_AT + reverse("admin:agentic_run_change", args=[run.pk])
 
 
 def _expected(entry: dict[str, Any]) -> Expected:

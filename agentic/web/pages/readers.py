@@ -19,12 +19,18 @@ class Reader:
 
     user: AbstractBaseUser
     name: str
-    tenants: tuple[Tenant, ...]
+    # All of the person's, the one that is acted in first.
+    memberships: tuple[Membership, ...]
     membership: Membership | None
     principal: Principal | None
     rights: frozenset[Right]
     # Ids of all tenants whose audit this person may see.
     audits: frozenset[int]
+
+    @property
+    def tenants(self) -> tuple[Tenant, ...]:
+        """By name, whichever is acted in."""
+        return tuple(sorted((one.tenant for one in self.memberships), key=lambda tenant: tenant.slug))
 
     @property
     def tenant(self) -> Tenant:
@@ -60,7 +66,7 @@ def of(request: HttpRequest) -> Reader | None:
     return Reader(
         user=user,
         name=user.get_username(),
-        tenants=tuple(one.tenant for one in memberships),
+        memberships=tuple(sorted(memberships, key=lambda one: one is not membership)),
         membership=membership,
         principal=principal_of_member(membership) if membership else None,
         rights=rights(membership) if membership else frozenset(),

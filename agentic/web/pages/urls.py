@@ -2,11 +2,22 @@
 
 from django.urls import path
 
-from agentic.web.pages import signing_in
+from agentic.web.pages import asking, messages, run_pages, signing_in, usage, widen_pages
 
 urlpatterns = [
     path("", signing_in.home, name="home"),
     path("sign-in", signing_in.sign_in, name="sign-in"),
     path("sign-out", signing_in.sign_out, name="sign-out"),
     path("tenant", signing_in.choose_tenant, name="choose-tenant"),
+    path("ask", asking.ask, name="ask"),
+    path("runs", run_pages.runs, name="runs-page"),
+    path("runs/<str:run>", run_pages.run, name="run-page"),
+    path("runs/<str:run>/events", asking.events, name="run-page-events"),
+    path("runs/<str:run>/cancel", asking.cancel, name="run-page-cancel"),
+    path("widen-attempts", widen_pages.widen_attempts, name="widen-attempts"),
+    path("widen-attempts/seen", widen_pages.seen, name="widen-seen"),
+    path("usage", usage.usage, name="usage-page"),
+    path("messages/<str:message>", messages.message, name="message-page"),
+    path("messages/<str:message>/raw", messages.raw, name="message-page-raw"),
+    path("messages/<str:message>/quarantine", messages.quarantine, name="message-page-quarantine"),
 ]
