@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import islice, product
@@ -17,6 +17,8 @@ from agentic.core.verify.normalise import JOINT
 from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
 from agentic.core.verify.words import language_of
 
+# Places of one fact in one message that are looked at, and facts that what a source says instead is chosen from.
+MAX_PLACES = 2_000
 # Characters of stored text around a quotation within which its facts may stand.
 REACH = 300
 
@@ -40,11 +42,17 @@ class FactIndex:
     by_kind: dict[str, list[Place]]
     units: dict[str, frozenset[str]]
     year: int
+    # What claims were found to stand on, without their own places.
+    _found: dict[Fact, list[Place]] = field(default_factory=dict)
 
     def places(self, claim: Fact) -> list[Place]:
-        """Where the message says what *claim* says."""
-        pool = [place for key in _keys_of_claim(claim) for place in self.by_key.get(key, ())]
-        return [place for place in pool if supports(place.fact, claim, self.year, self._units_of(place))]
+        """Where the message says what *claim* says, the first MAX_PLACES of them."""
+        bare = replace(claim, start=0, end=0)
+        if bare not in self._found:
+            pool = (place for key in _keys_of_claim(claim) for place in self.by_key.get(key, ()))
+            standing = (place for place in pool if supports(place.fact, claim, self.year, self._units_of(place)))
+            self._found[bare] = list(islice(standing, MAX_PLACES))
+        return self._found[bare]
 
     def _units_of(self, place: Place) -> frozenset[str]:
         return self.units.get(place.part.part.name, frozenset()) if place.part else frozenset()
@@ -282,13 +290,13 @@ def _table_of(part: PartIndex, piece: Piece) -> list[Piece]:
 
 def _instead(claim: Fact, indexes: Sequence[FactIndex]) -> str:
     """What the cited messages say of the same kind, nearest in value."""
-    pool = [
+    alike = (
         place.fact
         for index in indexes
-        for place in index.by_kind.get(claim.kind, [])
+        for place in islice(index.by_kind.get(claim.kind, []), MAX_PLACES)
         if family(place.fact) == family(claim)
-    ]
-    pool = [fact for fact in pool if fact.text]
+    )
+    pool = [fact for fact in alike if fact.text]
     if not pool:
         return ""
     if isinstance(claim.value, Decimal):

@@ -12,8 +12,10 @@ from agentic.core.verify.units import Unit
 from mailsearch.hits import MessageText
 
 # Raised by one whenever a draft could be judged differently than before.
-VERSION = "1"
+VERSION = "2"
+# Characters of a draft, and units of it, that are checked: what is beyond is one last unit, which is too long.
 MAX_ANSWER = 20_000
+MAX_UNITS = 400
 # Words that a cell of a header row may have: it names a column, it states nothing.
 _HEADER_WORDS = 5
 
@@ -33,8 +35,8 @@ def verify(
     *sources* maps each label that may be cited to its message. *marker* is the fence's secret, which must not occur.
     *thread_messages* maps a thread's id to its in-scope messages: they show later facts and originals of forwarded
     words, as *all_evidence* does. *cache* keeps messages ready over several calls; without one each call reads anew.
-    Deterministic, never raises for any draft. Time is linear in the draft (at most 20,000 characters count) and in the
-    text of the messages.
+    Deterministic, never raises for any draft. Time is linear in the draft (MAX_ANSWER characters and MAX_UNITS units of
+    it are checked) and in the text of the messages.
     """
     threads = thread_messages or {}
     others = [*(all_evidence or {}).values(), *(message for messages in threads.values() for message in messages)]
@@ -56,6 +58,14 @@ def verify(
 
 
 def _decide(claim: Claim, position: int, bench: Bench) -> Sentence:
+    if claim.unit.kind == "rest":
+        return Sentence(
+            position=position,
+            drafted=claim.unit.text,
+            text=form.visible(claim.unit.text),
+            kept=False,
+            reason="too_long",
+        )
     if claim.unit.kind in ("header", "rule"):
         return Sentence(
             position=position, drafted=claim.unit.text, text=form.visible(claim.unit.text), kept=True, structural=True
@@ -94,11 +104,17 @@ def _claims(draft: Draft, sources: Mapping[str, MessageText]) -> list[Claim]:
         claims.extend(_claims_of(sentence, text, sources))
         room -= len(text)
         if len(sentence.text) > len(text):
-            claims.append(
-                Claim(Unit(sentence.text[len(text) :][:MAX_ANSWER].strip() or "\u2026", "sentence"), sentence.citations)
-            )
+            claims.append(Claim(_rest([sentence.text[len(text) :]]), sentence.citations))
             break
+    if len(claims) > MAX_UNITS:
+        beyond = _rest([claim.unit.text for claim in claims[MAX_UNITS:]])
+        claims = [*claims[:MAX_UNITS], Claim(beyond, claims[MAX_UNITS].citations)]
     return claims
+
+
+def _rest(texts: Sequence[str]) -> Unit:
+    """What is not looked into any more, as one unit."""
+    return Unit("\n".join(texts)[:MAX_ANSWER].strip() or "\u2026", "rest")
 
 
 def _claims_of(sentence: DraftSentence, text: str, sources: Mapping[str, MessageText]) -> list[Claim]:

@@ -81,7 +81,7 @@ def prepare(quotation: str) -> Wanted:
         variants.append(edited)
     unique = tuple(dict.fromkeys(trimmed for variant in variants if (trimmed := _trim(variant))))
     best = _trim(edited)
-    segments = (best,) if best else ()
+    segments: tuple[str, ...] = (best,) if best else ()
     if "..." in edited or ". ." in edited:
         segments = tuple(segment for raw in _ELLIPSIS.split(_ELLIPSIS_EDGE.sub("", edited)) if (segment := _trim(raw)))
     return Wanted(best if any(is_wordlike(c) or ord(c) > 0x2190 for c in best) else "", unique, segments)

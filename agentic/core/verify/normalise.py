@@ -183,6 +183,9 @@ def _put_plain(run: str, start: int, writer: _Writer) -> None:
     if writer.last == "-" and run[0] == "-":
         stripped = run.lstrip("-")
         start, run = start + len(run) - len(stripped), stripped
+    if "--" not in run:
+        writer.put(run.lower(), start, start + len(run), even=True)
+        return
     offset = 0
     # Typed dashes ("--") are one dash.
     for dashes in re.finditer(r"-{2,}", run):

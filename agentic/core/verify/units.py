@@ -11,7 +11,8 @@ from agentic.core.verify.facts.dates import opens_with_day
 from agentic.core.verify.quotes import Quoted, scan
 from agentic.core.verify.words import language_of
 
-UnitKind = Literal["sentence", "item", "heading", "header", "rule", "row", "code", "quote"]
+# `rest` is what lies beyond the caps of a draft.
+UnitKind = Literal["sentence", "item", "heading", "header", "rule", "row", "code", "quote", "rest"]
 
 _FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)")
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")

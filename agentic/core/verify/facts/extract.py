@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from agentic.core.verify.facts import dates, numbers, tokens
 from agentic.core.verify.facts.values import Fact
@@ -13,6 +14,10 @@ from agentic.core.verify.facts.worded import worded
 from agentic.core.verify.words import words_in
 
 _Reader = Callable[[str], Iterator[Fact]]
+# Numbers in digits of one part that are read, and facts of any other kind: what stands behind them supports nothing.
+# A flood of numbers would else take longer than a run has.
+MAX_FACTS = 25_000
+_RUN = re.compile("[0-9]+")
 # A source is read once, and is too long to be kept twice.
 _SHORT = 2000
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -59,7 +64,7 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
 
     Only what stands near digits is read: in mail that is a small part, and the patterns are the costly ones.
     """
-    windows = _windows(text)
+    windows = _windows(text[: _end_of_reading(text)])
     if not windows:
         return text
     near = "\n".join(text[start:end] for start, end in windows)
@@ -73,6 +78,14 @@ def _take_digits(text: str, months: tuple[str, ...], found: list[Fact]) -> str:
         near = _take(near, reader(near), own)
     placed = list(_placed(own, windows))
     return _take(text, iter(placed), found)
+
+
+def _end_of_reading(text: str) -> int:
+    """Where the last number that is read ends: at the blank before the one that is too many."""
+    beyond = next(islice(_RUN.finditer(text), MAX_FACTS, None), None)
+    return (
+        len(text) if beyond is None else max(text.rfind(" ", 0, beyond.start()), text.rfind("\n", 0, beyond.start()), 0)
+    )
 
 
 def _windows(text: str) -> list[tuple[int, int]]:
@@ -121,7 +134,7 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 def _take(text: str, facts: Iterator[Fact], found: list[Fact]) -> str:
     """Add *facts* and return *text* with their spans blanked, so that nothing is read twice."""
-    taken = list(facts)
+    taken = list(islice(facts, MAX_FACTS))
     if not taken:
         return text
     found.extend(taken)

@@ -18,7 +18,9 @@ _DOLLARS = frozenset({"$", "usd", "cad", "aud", "nzd", "hkd", "sgd", "mxn"})
 _KRONES = frozenset({"kr", "sek", "nok", "dkk", "isk"})
 _ALONE = frozenset(SCALES) - {"k", "t", "m", "mm", "b", "mil"}
 PERCENT = r"%|\u066a|per ?cent|percent|prozent|pct|pour ?cent|por ?ciento|per ?cento|procent|procento|por ?cento|v\.h\."
-_NUMBER = r"[0-9]{1,3}(?:[ '][0-9]{3})+(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*|(?<![0-9a-z.])\.[0-9]{1,3}"
+_NUMBER = (
+    r"[0-9]{1,3}(?:[ '][0-9]{3}){1,8}(?:[.,][0-9]{1,2})?(?![0-9'])|[0-9]+(?:[.,][0-9]+)*|(?<![0-9a-z.])\.[0-9]{1,3}"
+)
 # Not inside a word or number; behind a stop only where a letter stands before that ("no.5", but not ".5").
 _BEFORE_NUMBER = (
     r"(?<![0-9a-z\u00df-\u024f\u0370-\u04ff_])(?<![0-9][.,/'])(?<![^a-z\u00df-\u024f\u2e80-\u9fff]\.)(?<!^\.)"
@@ -47,12 +49,18 @@ _ONE_SIGN = re.compile(r"[\u00bc-\u00be\u2150-\u215e\u2189\u2460-\u249b\u24ea-\u
 _NO_ADJECTIVE = frozenset({"per", "pro", "par", "each", "every", "jede", "jeden", "chaque", "cada"})
 
 
+# Digits that a number may have: longer ones would be rounded, and are compared as they are written.
+_LONGEST = 27
+
+
 def parse(literal: str) -> Decimal | None:
     """The value of a grouped or decimal number, or None where it can be read in two ways or in none."""
     if literal.startswith("."):
         return Decimal("0" + literal)
     plain = literal.replace(" ", "").replace("'", "")
     grouped = plain != literal
+    if len(plain) > _LONGEST:
+        return None
     separators = re.sub(r"[0-9]", "", plain)
     if not separators:
         return Decimal(plain)
