@@ -1,18 +1,18 @@
 """Events become rows: added before the act that they announce, never changed.
 
-A Recorder belongs to one run. Each event is one transaction: the rows, the renewed lease, and a ring of the doorbell
-(`pg_notify`) that wakes whoever follows the run.
+A Recorder belongs to one run. Each batch of events is one transaction: the rows, the renewed lease, and a ring of the
+doorbell (`pg_notify`) that wakes whoever follows the run.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Field, JSONField, Model
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
@@ -23,7 +23,7 @@ from agentic.core.evidence import EvidenceItem
 from agentic.core.ports import Usage, WidenAttempt
 from agentic.mailjson import excerpt_json, head_json
 from mailsearch.hits import MessageText
-from mailsearch.sessions import Binding, session
+from mailsearch.sessions import Binding, writing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -108,18 +108,23 @@ class Recorder:
         """Public ids of all messages that were admitted."""
         return frozenset(message.head.message_id for message in self.sources.values())
 
-    async def record(self, event: Event) -> None:
-        """Write *event* down. Finished is not for here but for the run's end."""
+    async def record(self, events: Iterable[Event]) -> None:
+        """Write *events* down. Finished is not for here but for the run's end."""
         # All in one trip: what a run writes down, it waits for.
-        async with session(self.binding) as conn, conn.pipeline():
-            await self.trace(conn, event)
-            if isinstance(event, Found):
-                await self._add_found(conn, event)
+        async with writing(self.binding) as conn:
+            for event in events:
+                await self.note(conn, event)
             await ring(conn, self.tenant, self.public_id)
-            await self.renew(conn)
+            renewed = await self.renew(conn)
+        await self.heed(renewed)
+
+    async def note(self, conn: Connection, event: Event) -> None:
+        """Add the rows of *event*."""
+        await self.trace(conn, event)
         if isinstance(event, Verified):
             self.drafts.append(event)
         if isinstance(event, Found):
+            await self._add_found(conn, event)
             read = tuple(item.message.head.message_id for item in event.admitted)
             self.sources |= {item.label: item.message for item in event.admitted}
             self._read_before = read + event.seen_again or self._read_before
@@ -151,14 +156,18 @@ class Recorder:
             data=data,
         )
 
-    async def renew(self, conn: Connection) -> None:
-        """Say that this process still drives the run, and learn whether somebody asked for its end."""
-        cursor = await conn.execute(
-            "UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %s)"
+    async def renew(self, conn: Connection) -> AsyncCursor[TupleRow]:
+        """Say that this process still drives the run. `heed` reads the answer."""
+        return await conn.execute(
+            "UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %s),"
+            " status = CASE status WHEN 'queued' THEN 'running' ELSE status END"
             " WHERE run_id = %s RETURNING cancel_requested",
             (LEASE_SECONDS, self.run),
         )
-        row = await cursor.fetchone()
+
+    async def heed(self, renewed: AsyncCursor[TupleRow]) -> None:
+        """Learn whether somebody asked for the run's end."""
+        row = await renewed.fetchone()
         self.cancelled = self.cancelled or bool(row and row[0])
 
     async def _add_found(self, conn: Connection, event: Found) -> None:

@@ -15,16 +15,38 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
 
 from agentic.models import AdminAct
 from mailsearch.models import ApiKey, Folder, Grant, Mailbox, Membership, Permission, Tenant
-from mailsearch.scope import Scope, resolve
+from mailsearch.scope import Given, Scope, resolve
+from mailsearch.sessions import unbound
 
 COMMAND_LINE = "command line"
 _PREFIX_BYTES = 5
 _SECRET_BYTES = 32
 _LAST_USE_EVERY = timedelta(minutes=1)
 _NO_DIGEST = bytes(32)
+# What a valid credential's grant names now, and the tenant's folders.
+_SCOPE = """
+SELECT holder.permissions, g.tenant_id, g.recursive, g.include_junk, g.received_from, g.received_until,
+    CASE WHEN g.all_mailboxes
+        THEN ARRAY(SELECT b.id FROM mailsearch_mailbox b WHERE b.tenant_id = g.tenant_id)
+        ELSE ARRAY(SELECT b.id FROM mailsearch_grant_mailboxes m JOIN mailsearch_mailbox b ON b.id = m.mailbox_id
+            WHERE m.grant_id = g.id AND b.tenant_id = g.tenant_id) END,
+    ARRAY(SELECT m.folder_id FROM mailsearch_grant_folders m WHERE m.grant_id = g.id),
+    coalesce((SELECT json_agg(json_build_array(f.id, f.mailbox_id, f.path, f.role))
+        FROM mailsearch_folder f WHERE f.tenant_id = g.tenant_id), '[]'::json)
+FROM {} JOIN mailsearch_grant g ON g.id = holder.grant_id WHERE holder.id = %(credential)s AND {}
+"""
+_KEY_SCOPE = _SCOPE.format(
+    "mailsearch_apikey holder",
+    "holder.revoked_at IS NULL AND (holder.expires_at IS NULL OR holder.expires_at > statement_timestamp())",
+)
+_MEMBER_SCOPE = _SCOPE.format(
+    "mailsearch_membership holder JOIN auth_user person ON person.id = holder.user_id", "person.is_active"
+)
 
 
 class Unrecognised(Exception):
@@ -178,6 +200,24 @@ def scope_now(principal: Principal, needs: str = "") -> Scope:
     if now is None or (needs and not now.may(needs)):
         return Scope(principal.tenant, frozenset())
     return resolve(Grant.objects.select_related("tenant").get(pk=now.grant))
+
+
+async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
+    """The same as `scope_now` by one statement of its own, for a run that asks before every call of a tool."""
+    async with unbound() as conn:
+        return await scope_within(conn, principal, needs)
+
+
+async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, needs: str = "") -> Scope:
+    """The same within a transaction that is under way."""
+    statement = _KEY_SCOPE if principal.is_key else _MEMBER_SCOPE
+    cursor = await conn.execute(statement, {"credential": principal.credential})
+    row = await cursor.fetchone()
+    if row is None or (needs and needs not in row[0]):
+        return Scope(principal.tenant, frozenset())
+    _, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
+    given = Given(tenant, frozenset(mailboxes), frozenset(folders), recursive, junk, begin, end)
+    return given.over(rows)
 
 
 def _valid_keys() -> QuerySet[ApiKey]:

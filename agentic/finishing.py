@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -12,17 +12,16 @@ from psycopg.rows import TupleRow
 
 from agentic import caps, models
 from agentic.audit import Recorder, put, ring
-from agentic.callers import Principal, scope_now
+from agentic.callers import Principal, scope_within
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
-from agentic.core.events import Finished
+from agentic.core.events import Event, Finished
 from agentic.core.ports import Usage
 from agentic.mailjson import coverage_json
-from agentic.workers import in_worker
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, session
+from mailsearch.sessions import Binding, session, writing
 
 Connection = AsyncConnection[TupleRow]
 _CLOSING_SECONDS = 5.0
@@ -34,14 +33,20 @@ class AuditUnavailable(Exception):
 
 
 async def finish(
-    principal: Principal, scope: Scope, question: str, recorder: Recorder, finished: Finished, coverage: Coverage
+    principal: Principal, scope: Scope, question: str, recorder: Recorder, last: Sequence[Event], coverage: Coverage
 ) -> None:
-    """Write the run's end. Sentences that cite mail which the caller may no longer read are removed first.
+    """Write the *last* events and the run's end, of which the very last one tells.
 
-    Raises AuditUnavailable if somebody else has closed the run meanwhile.
+    Sentences that cite mail which the caller may no longer read are removed first. Raises AuditUnavailable if somebody
+    else has closed the run meanwhile.
     """
-    async with session(recorder.binding) as conn:
-        now = scope & await in_worker(scope_now, principal, Permission.SEARCH_AGENTIC)
+    *before, finished = last
+    if not isinstance(finished, Finished):
+        raise TypeError("the loop's last event must be Finished")
+    async with writing(recorder.binding) as conn:
+        for event in before:
+            await recorder.note(conn, event)
+        now = scope & await scope_within(conn, principal, Permission.SEARCH_AGENTIC)
         await _rebind(conn, recorder, now)
         readable = await _readable(conn, now, recorder.evidence)
         ended = _withdrawn(question, finished, recorder, readable)
@@ -49,8 +54,7 @@ async def finish(
             final = draft.verification is finished.verification
             counted = ended.verification if final and ended.verification else draft.verification
             await recorder.add_verification(conn, draft.round, counted, final=final)
-        async with conn.pipeline():
-            await _write_end(conn, recorder, ended, coverage)
+        await _write_end(conn, recorder, ended, coverage)
 
 
 async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
@@ -109,7 +113,8 @@ def _still(sentence: Sentence, readable: Collection[str]) -> Sentence:
 
 async def _rebind(conn: Connection, recorder: Recorder, scope: Scope) -> None:
     binding = replace(recorder.binding, mailboxes=scope.mailboxes)
-    await conn.execute(sql.SQL("; ").join(binding.statements()))
+    for statement in binding.statements():
+        await conn.execute(statement)
 
 
 async def _readable(conn: Connection, scope: Scope, ids: frozenset[str]) -> frozenset[str]:

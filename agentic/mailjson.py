@@ -123,9 +123,12 @@ def cleaned_head(head: Mapping[str, Any]) -> Json:
 
 def cleaned_excerpt(excerpt: Mapping[str, Any]) -> Json:
     """A kept excerpt as it is sent. Marks move with the text that cleaning shortens."""
-    text = excerpt["text"]
+    text, cleaned = excerpt["text"], clean(excerpt["text"])
+    if cleaned == text:
+        # Then nothing in it is cleaned away, and so nothing in any beginning of it.
+        return {**excerpt, "marks": [list(mark) for mark in excerpt["marks"]]}
     marks = [[len(clean(text[:start])), len(clean(text[:end]))] for start, end in excerpt["marks"]]
-    return {**excerpt, "text": clean(text), "marks": marks}
+    return {**excerpt, "text": cleaned, "marks": marks}
 
 
 def hit_json(hit: Hit) -> Json:

@@ -9,6 +9,7 @@ import asyncio
 import contextvars
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import psycopg
@@ -26,16 +27,15 @@ from agentic.admission import (
     start,
 )
 from agentic.audit import Recorder
-from agentic.callers import Principal, scope_now
+from agentic.callers import Principal, scope_at_once
 from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
 from agentic.tools import MailTools
-from agentic.workers import in_worker
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
 from mailsearch.search import coverage
-from mailsearch.sessions import Binding, session
+from mailsearch.sessions import Binding, session, writing
 
 __all__ = [
     "Ask",
@@ -122,42 +122,34 @@ async def drain(seconds: float = 125.0) -> None:
 
 
 async def _drive(started: Started, recorder: Recorder) -> None:
-    async with session(recorder.binding) as conn:
-        await conn.execute(
-            "UPDATE agentic_runstate SET status = 'running' WHERE run_id = %s AND status = 'queued'", (started.run,)
-        )
     loop = _loop(started)
     pulse = asyncio.create_task(_pulse(recorder, loop))
     counted = asyncio.create_task(coverage.of(started.scope))
     try:
-        finished = await _record_all(loop, recorder)
-        await finishing.finish(
-            started.principal, started.scope, started.question.text, recorder, finished, await counted
-        )
+        last = await _record_all(loop, recorder)
+        await finishing.finish(started.principal, started.scope, started.question.text, recorder, last, await counted)
     finally:
         pulse.cancel()
         counted.cancel()
 
 
-async def _record_all(loop: Loop, recorder: Recorder) -> Finished:
-    last: Event | None = None
-    async with aclosing(loop.events()) as events:
-        async for event in events:
-            last = event
-            if isinstance(event, Finished):
+async def _record_all(loop: Loop, recorder: Recorder) -> Sequence[Event]:
+    """Record all that happens but the last batch, which is written with the run's end."""
+    last: Sequence[Event] = ()
+    async with aclosing(loop.batches()) as batches:
+        async for last in batches:
+            if isinstance(last[-1], Finished):
                 break
-            await recorder.record(event)
+            await recorder.record(last)
             if recorder.cancelled:
                 loop.cancel()
-    if not isinstance(last, Finished):
-        raise TypeError("the loop's last event must be Finished")
     return last
 
 
 def _loop(started: Started) -> Loop:
     async def now() -> Scope:
         # The run never reads more than it began with, whatever was granted since.
-        return started.scope & await in_worker(scope_now, started.principal, Permission.SEARCH_AGENTIC)
+        return started.scope & await scope_at_once(started.principal, Permission.SEARCH_AGENTIC)
 
     toolbox = MailTools(now, started.question)
     return Loop(
@@ -177,8 +169,9 @@ async def _pulse(recorder: Recorder, loop: Loop) -> None:
     while not recorder.cancelled:
         await asyncio.sleep(_HEARTBEAT_SECONDS)
         try:
-            async with session(recorder.binding) as conn:
-                await recorder.renew(conn)
+            async with writing(recorder.binding) as conn:
+                renewed = await recorder.renew(conn)
+            await recorder.heed(renewed)
         except psycopg.Error:
             # The next event's row will tell whether the database is gone for good.
             continue

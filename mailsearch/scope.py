@@ -6,7 +6,7 @@ scope stays empty; a filter that names nothing in scope leaves nothing.
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -107,18 +107,42 @@ class Scope:
 
 def resolve(grant: Grant) -> Scope:
     """The scope that *grant* gives now. Folders are named one by one, so nothing that vanishes can widen it."""
-    folders = list(Folder.objects.filter(tenant=grant.tenant).values_list("id", "mailbox_id", "path", "role"))
-    mailboxes = _granted_mailboxes(grant)
-    named = set(grant.folders.values_list("id", flat=True))
-    parents = {(mailbox, path) for id_, mailbox, path, _ in folders if id_ in named}
-    chosen = frozenset(
-        (id_, mailbox)
-        for id_, mailbox, path, role in folders
-        if id_ in named
-        or (mailbox in mailboxes and (grant.include_junk or role not in _HIDDEN_ROLES))
-        or (grant.recursive and _below(mailbox, path, parents))
+    given = Given(
+        grant.tenant_id,
+        _granted_mailboxes(grant),
+        frozenset(grant.folders.values_list("id", flat=True)),
+        grant.recursive,
+        grant.include_junk,
+        grant.received_from,
+        grant.received_until,
     )
-    return Scope(grant.tenant_id, chosen, grant.received_from, grant.received_until)
+    return given.over(Folder.objects.filter(tenant=grant.tenant).values_list("id", "mailbox_id", "path", "role"))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a grant names, as values: mailboxes and folders by id."""
+
+    tenant: int
+    mailboxes: frozenset[int]
+    folders: frozenset[int]
+    recursive: bool
+    include_junk: bool
+    received_from: datetime | None
+    received_until: datetime | None
+
+    def over(self, rows: Iterable[tuple[int, int, str, str]]) -> Scope:
+        """The scope over the tenant's folders, *rows* of (id, mailbox id, path, role)."""
+        folders = list(rows)
+        parents = {(mailbox, path) for id_, mailbox, path, _ in folders if id_ in self.folders}
+        chosen = frozenset(
+            (id_, mailbox)
+            for id_, mailbox, path, role in folders
+            if id_ in self.folders
+            or (mailbox in self.mailboxes and (self.include_junk or role not in _HIDDEN_ROLES))
+            or (self.recursive and _below(mailbox, path, parents))
+        )
+        return Scope(self.tenant, chosen, self.received_from, self.received_until)
 
 
 def kept_mail(tenant: int) -> Scope:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
+_BEGIN, _COMMIT = b"BEGIN", b"COMMIT"
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
 
@@ -74,9 +76,40 @@ async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
     """A connection within one transaction that sees what *binding* names. Commits at the end, rolls back on error."""
     async with _connection() as conn:
         # In one trip. After an error the pool rolls back, as does the end of a connection that has no pool.
-        await conn.execute(sql.SQL("; ").join([sql.SQL("BEGIN"), *binding.statements()]))
+        await conn.execute(_beginning(binding))
         yield conn
         await conn.execute("COMMIT")
+
+
+@asynccontextmanager
+async def writing(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    """The same in one trip to the database from beginning to end, for statements of which none waits for another's.
+
+    Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end.
+    """
+    async with _connection() as conn, conn.pipeline():
+        await conn.execute(_BEGIN)
+        for statement in _settings(binding):
+            await conn.execute(statement)
+        yield conn
+        await conn.execute(_COMMIT)
+
+
+@asynccontextmanager
+async def unbound() -> AsyncIterator[AsyncConnection[TupleRow]]:
+    """A connection without a transaction, for single statements on tables that hold no mail: it sees none."""
+    async with _connection() as conn:
+        yield conn
+
+
+@lru_cache(1000)
+def _beginning(binding: Binding) -> bytes:
+    return b"; ".join([_BEGIN, *_settings(binding)])
+
+
+@lru_cache(1000)
+def _settings(binding: Binding) -> tuple[bytes, ...]:
+    return tuple(statement.as_bytes(None) for statement in binding.statements())
 
 
 @asynccontextmanager

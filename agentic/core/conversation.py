@@ -60,6 +60,13 @@ class Conversation:
                 exchange.results[call_id] = text
                 return
 
+    def add_findings(self, findings: Iterable[tuple[ToolCall, str]]) -> None:
+        """Calls of one reply that were not made, each with what was wrong with it."""
+        found = list(findings)
+        self.add_calls(call for call, _ in found)
+        for call, text in found:
+            self.add_result(call.call_id, text)
+
     def add_note(self, text: str) -> None:
         """Something that the model is told beside results, in the service's own words."""
         self._exchanges.append(_Exchange(note=text))

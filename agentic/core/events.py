@@ -1,7 +1,7 @@
 """Everything that can happen in a run, in the order in which it happens.
 
-The loop yields these; whoever drives it writes each one down before asking for the next, so an act is on record
-before it is done. Rows, streams, pages and tests all read the same few types. `seq` and times are the driver's.
+The loop yields these in batches; whoever drives it writes each batch down before asking for the next, so an act is on
+record before it is done. Rows, streams, pages and tests all read the same few types. `seq` is the driver's.
 """
 
 from collections.abc import Mapping
@@ -120,4 +120,10 @@ class Finished:
     model: str
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """No event: what comes next is an act or a wait, so all that was yielded before must be on record first."""
+
+
+DUE = Due()
 Event = Called | Found | Asked | Replied | Drafted | Verified | Cut | Finished

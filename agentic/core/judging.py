@@ -5,17 +5,18 @@ It is shown the question and the kept sentences and nothing else, so mail that w
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
 
 from agentic.core import prompts
 from agentic.core.answer import Verification
+from agentic.core.batches import Happenings
 from agentic.core.budget import Budget, Clock
+from agentic.core.charging import charged
 from agentic.core.conversation import prompt_text, text_sha256
-from agentic.core.events import Asked, Cut, Event, Replied
+from agentic.core.events import DUE, Asked, Cut, Replied
 from agentic.core.fence import clean, fence, new_marker
 from agentic.core.inflight import InFlight
 from agentic.core.labels import Below
-from agentic.core.ports import Model, ModelFault, Prompt, PromptTurn, Reply, ToolSpec, Usage
+from agentic.core.ports import Model, ModelFault, Prompt, PromptTurn, Reply, ToolSpec
 from agentic.core.question import Question
 from agentic.core.replies import split_reasoning, textual_calls
 
@@ -45,12 +46,13 @@ class Judge:
         self._flight = flight
         self._clock = clock
 
-    async def events(self, verification: Verification, session: str, random: Below) -> AsyncGenerator[Event, None]:
+    async def events(self, verification: Verification, session: str, random: Below) -> Happenings:
         """What happens while the model is asked. Whatever goes wrong changes nothing of the outcome."""
         prompt = self._prompt(verification, session, random)
         text = prompt_text(prompt)
         step, began = self._budget.steps + 1, self._clock()
         yield Asked("judge", step, self._model.name, text_sha256(text), len(text))
+        yield DUE
         task = self._flight.start(self._model.reply(prompt, self._budget.deadline))
         if await self._flight.wait_any([task], self._budget.deadline):
             yield self._arrived(task, step, began)
@@ -61,22 +63,14 @@ class Judge:
 
     def _arrived(self, task: asyncio.Task[Reply], step: int, began: float) -> Replied:
         took_ms = round(1000 * (self._clock() - began))
-        try:
-            reply = task.result()
-        except ModelFault as fault:
-            self._charge(fault.usage, arrived=fault.charged)
-            return Replied("judge", step, self._model.name, 0, fault.usage, fault.code, fault.detail, took_ms)
-        self._charge(reply.usage, arrived=True)
+        reply = charged(task, self._budget)
+        if isinstance(reply, ModelFault):
+            return Replied("judge", step, self._model.name, 0, reply.usage, reply.code, reply.detail, took_ms)
         opinion = _opinion(reply)
         self.lowers = opinion is False
         fault_code = "" if opinion is not None else "no_call"
         calls = int(opinion is not None)
         return Replied("judge", step, self._model.name, calls, reply.usage, fault_code, "", took_ms)
-
-    def _charge(self, usage: Usage, *, arrived: bool) -> None:
-        if arrived:
-            self._budget.charge()
-        self._budget.pay(usage)
 
     def _prompt(self, verification: Verification, session: str, random: Below) -> Prompt:
         sentences = "\n".join(f"- {clean(sentence.text)}" for sentence in verification.kept)

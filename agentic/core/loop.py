@@ -10,9 +10,11 @@ from typing import Literal
 from agentic.core import prompts
 from agentic.core import verify as default_rules
 from agentic.core.answer import Draft
+from agentic.core.batches import Happenings, batched
 from agentic.core.budget import Budget, Clock, Limits
+from agentic.core.charging import charged
 from agentic.core.conversation import Conversation, prompt_text, text_sha256
-from agentic.core.events import Asked, Cut, Drafted, Event, Finished, Found, Outcome, Phase, Replied, Verified
+from agentic.core.events import DUE, Asked, Cut, Drafted, Event, Finished, Found, Outcome, Phase, Replied, Verified
 from agentic.core.inflight import InFlight
 from agentic.core.judging import Judge
 from agentic.core.labels import Below
@@ -22,8 +24,8 @@ from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCa
 from agentic.core.question import Question
 from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
 from agentic.core.searching import FIRST_CALL_ID, Search, Searches
-from agentic.core.toolcall import ANSWER, SEARCH, cites
-from agentic.core.verdict import Rules, Ruling, ThreadReader, Threads, Verdict
+from agentic.core.toolcall import ANSWER, SEARCH
+from agentic.core.verdict import Rules, ThreadReader, Verdict
 
 __all__ = ["Limits", "Loop", "Question"]
 
@@ -58,8 +60,7 @@ class Loop:
         self._fallback = fallback
         self._toolbox = toolbox
         self._limits = limits
-        self._verdict = Verdict(verify, question)
-        self._read_threads = read_threads
+        self._verdict = Verdict(verify, question, read_threads)
         self._clock = clock
         self._overhead = overhead_seconds
         self._flight = InFlight(clock)
@@ -88,20 +89,26 @@ class Loop:
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Everything that happens, each act before it is done; the last event is `Finished`."""
+        async with aclosing(self.batches()) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def batches(self) -> AsyncGenerator[tuple[Event, ...], None]:
+        """The same, with what may be written down together in one: nothing is done or waited for in between."""
         self._budget = Budget(self._limits, self._clock, self._overhead)
         try:
-            async with aclosing(self._run()) as run:
-                async for event in run:
-                    yield event
+            async with aclosing(batched(self._run())) as batches:
+                async for batch in batches:
+                    yield batch
         finally:
             await self._flight.close()
 
-    async def _run(self) -> AsyncGenerator[Event, None]:
+    async def _run(self) -> Happenings:
         arguments = {"query": self._question.first_query}
         first = self._searches.prepare(ReadCall(ToolCall(FIRST_CALL_ID, SEARCH, arguments)), None)
         self._talk.add_calls([first.call])
         yield self._searches.called(first, "plan", arguments)
-        self._searches.begin(first, self._budget.search_until)
         self._first = [first]
         while not self._over and not self._flight.stopped:
             async for event in self._turn():
@@ -116,7 +123,7 @@ class Loop:
             yield Cut("judge", self._budget.steps, "cancelled", "the run was cancelled")
         yield self._finished()
 
-    async def _turn(self) -> AsyncGenerator[Event, None]:
+    async def _turn(self) -> Happenings:
         """One reply, and what it asks for."""
         forced = bool(self._budget.only_reserve) or not self._searches.room_left
         if forced or self._model_calls:
@@ -134,7 +141,7 @@ class Loop:
             async for event in self._act(self._reading, forced):
                 yield event
 
-    async def _act(self, reading: Reading, forced: bool) -> AsyncGenerator[Event, None]:
+    async def _act(self, reading: Reading, forced: bool) -> Happenings:
         if reading.prose and self._saw_first and self._verdict.is_absence(reading.prose):
             reading = Reading(draft=Draft(insufficient=True, missing=reading.prose[:_MISSING_CHARACTERS]))
         if reading.fault:
@@ -150,17 +157,20 @@ class Loop:
             async for event in self._search(reading.calls):
                 yield event
 
-    async def _ask(self, phase: Phase, forced: bool, instruction: prompts.Name) -> AsyncGenerator[Event, None]:
+    async def _ask(self, phase: Phase, forced: bool, instruction: prompts.Name) -> Happenings:
         """Ask the model. What it replied is then in `_reading`, with a fault where nothing came."""
         prompt = self._prompt(phase, forced, instruction)
         text = prompt_text(prompt)
         step = self._budget.steps + 1
         until = self._budget.deadline if forced else self._budget.reserve_from
         yield Asked(phase, step, self._model.name, text_sha256(text), len(text))
+        yield DUE
+        self._searches.begin(self._first, self._budget.search_until)
         began = self._clock()
         self._model_calls += 1
         task = self._flight.start(self._model.reply(prompt, until))
         while not task.done():
+            yield DUE
             waiting = [task, *(search.task for search in self._first if search.task is not None)]
             if not await self._flight.wait_any(waiting, until):
                 break
@@ -178,24 +188,18 @@ class Loop:
     def _arrived(self, task: asyncio.Task[Reply], phase: Phase, step: int, until: float, began: float) -> Replied:
         """Charge a reply and understand it."""
         took_ms = round(1000 * (self._clock() - began))
-        try:
-            reply = task.result()
-        except ModelFault as fault:
-            if fault.charged:
-                self._budget.charge()
-            self._budget.pay(fault.usage)
-            self._last_fault = fault.code
-            late = fault.code in ("timeout", "hung") and self._clock() >= until - _CLOCK_TOLERANCE
-            self._reading = None if late else Reading(fault=fault.code, detail=fault.detail, arrived=False)
-            return Replied(phase, step, self._model.name, 0, fault.usage, fault.code, fault.detail, took_ms)
-        self._budget.charge()
-        self._budget.pay(reply.usage)
+        reply = charged(task, self._budget)
+        if isinstance(reply, ModelFault):
+            self._last_fault = reply.code
+            late = reply.code in ("timeout", "hung") and self._clock() >= until - _CLOCK_TOLERANCE
+            self._reading = None if late else Reading(fault=reply.code, detail=reply.detail, arrived=False)
+            return Replied(phase, step, self._model.name, 0, reply.usage, reply.code, reply.detail, took_ms)
         self._reading = reading = read_reply(reply, {spec.name for spec in self._toolbox.specs})
         calls = len(reading.calls) or int(reading.draft is not None)
         return Replied(phase, step, self._model.name, calls, reply.usage, reading.fault, reading.detail, took_ms)
 
-    async def _search(self, calls: tuple[ReadCall, ...]) -> AsyncGenerator[Event, None]:
-        """Make the calls of one reply side by side, and take in their results in the order of the calls."""
+    async def _search(self, calls: tuple[ReadCall, ...]) -> Happenings:
+        """Make the calls of one reply side by side."""
         self._unusable, self._usable = 0, True
         step = self._budget.steps
         calls = with_ids(calls, self._calls + 1)
@@ -209,14 +213,16 @@ class Loop:
             searches.append(search)
         if cut:
             yield Cut("search", step, "calls", f"{len(cut)} calls beyond {self._limits.calls_per_step} were not made")
-        for search in searches:
-            self._searches.begin(search, self._budget.search_until)
         async for event in self._land([*self._take_first(), *searches], self._budget.search_until):
             yield event
         if not self._searches.room_left:
             yield Cut("search", step, "characters", "no more mail may be shown in this run")
 
-    async def _land(self, searches: Sequence[Search], until: float) -> AsyncGenerator[Event, None]:
+    async def _land(self, searches: Sequence[Search], until: float) -> Happenings:
+        """Have the calls made that were not begun, side by side, and take in their results in their order."""
+        if any(search.awaited for search in searches):
+            yield DUE
+        self._searches.begin(searches, until)
         for search in searches:
             if search.task is None or await self._flight.wait_any([search.task], until):
                 yield self._take_in(search)
@@ -225,7 +231,7 @@ class Loop:
             if not self._flight.stopped:
                 yield Cut("search", search.step, "seconds", f"{search.call.name} had not come back")
 
-    async def _conclude(self, draft: Draft, forced: bool) -> AsyncGenerator[Event, None]:
+    async def _conclude(self, draft: Draft, forced: bool) -> Happenings:
         """Take a draft or a declaration, unless the model spoke before it could have read."""
         self._unusable, self._usable = 0, True
         if draft.insufficient and self._first_shown and not self._searches.answered:
@@ -244,15 +250,19 @@ class Loop:
                 yield event
         self._over = True
 
-    async def _check(self, draft: Draft, round_: int) -> AsyncGenerator[Event, None]:
+    async def _check(self, draft: Draft, round_: int) -> Happenings:
         """Have code decide which sentences of *draft* stand."""
         step = self._budget.steps
         yield Drafted(step, round_, draft)
         if draft.insufficient:
             self._verdict.declare()
             return
+        yield DUE
         began = self._clock()
-        task = self._flight.start(self._rule(draft))
+        ruled = self._verdict.ruled(
+            draft, self._ledger.sources, frozenset(self._searches.markers), self._budget.deadline
+        )
+        task = self._flight.start(ruled)
         if await self._flight.wait_any([task], self._budget.deadline):
             ruling = task.result()
             self._verdict.take(ruling)
@@ -261,15 +271,7 @@ class Loop:
             yield Cut("verify", step, "seconds", "verification had not ended")
             self._limit = "seconds"
 
-    async def _rule(self, draft: Draft) -> Ruling:
-        sources, markers = self._ledger.sources, frozenset(self._searches.markers)
-        threads: Threads = {}
-        if self._read_threads is not None:
-            wanted = {message.head.thread_id for label, message in sources.items() if cites(draft, label)}
-            threads = await self._read_threads(wanted, self._budget.deadline)
-        return await asyncio.to_thread(self._verdict.rule, draft, sources, threads, markers)
-
-    async def _repair(self) -> AsyncGenerator[Event, None]:
+    async def _repair(self) -> Happenings:
         """Let the model try once more; it is told labels and reasons only."""
         assert self._verdict.ruling is not None
         self._calls += 1
@@ -283,7 +285,7 @@ class Loop:
             async for event in self._check(self._reading.draft, 2):
                 yield event
 
-    async def _judge(self) -> AsyncGenerator[Event, None]:
+    async def _judge(self) -> Happenings:
         """Let a model say whether the answer answers, where that is wanted and still affordable."""
         ruling = self._verdict.ruling
         if not self._judged or ruling is None or self._outcome()[0] != "answered" or self._budget.ended:
@@ -318,9 +320,7 @@ class Loop:
     def _explain(self, reading: Reading) -> None:
         calls = with_ids(reading.calls, self._calls + 1)
         self._calls += len(calls)
-        self._talk.add_calls([read.call for read in calls])
-        for read in calls:
-            self._talk.add_result(read.call.call_id, read.finding)
+        self._talk.add_findings([(read.call, read.finding) for read in calls])
         if not calls and reading.detail and reading.arrived:
             self._talk.add_note(f"Your last reply could not be used. {reading.detail}")
 

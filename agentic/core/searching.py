@@ -1,7 +1,7 @@
 """Calls of the mail tools in one run: made once, checked for markers, their results taken as evidence and shown."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from agentic.core.budget import Clock, Limits
@@ -38,7 +38,13 @@ class Search:
     instant: ToolResult | None = None
     repeated: bool = False
     task: asyncio.Task[ToolResult] | None = None
+    begun: bool = False
     began: float = 0.0
+
+    @property
+    def awaited(self) -> bool:
+        """Whether its result is still to come: the tool was not asked yet, or has not answered."""
+        return self.instant is None and (self.task is None or not self.task.done())
 
 
 class Searches:
@@ -88,9 +94,14 @@ class Searches:
             sent = {"tool": search.call.name[:200], "arguments": sent}
         return Called(phase, search.step, search.call.call_id, tool, sent)
 
-    def begin(self, search: Search, deadline: float) -> None:
-        """Ask the tool, unless the call is answered already."""
-        search.began = self._clock()
+    def begin(self, searches: Iterable[Search], deadline: float) -> None:
+        """Ask the tools side by side, where they were not asked before and the call is not answered already."""
+        for search in searches:
+            if not search.begun:
+                search.begun, search.began = True, self._clock()
+                self._ask(search, deadline)
+
+    def _ask(self, search: Search, deadline: float) -> None:
         if search.instant is not None:
             return
         self.made += 1

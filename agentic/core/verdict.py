@@ -1,5 +1,6 @@
 """What code says of a run's drafts, and which draft counts."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Protocol
 from agentic.core.answer import Draft, Policy, Sentence, Verification
 from agentic.core.fence import holds_marker
 from agentic.core.question import Question
+from agentic.core.toolcall import cites
 from agentic.core.verify import SourceCache
 from mailsearch.hits import MessageText
 
@@ -70,12 +72,23 @@ class Ruling:
 class Verdict:
     """The rulings of one run. The draft that counts is the last one that was not worse than the one before."""
 
-    def __init__(self, rules: Rules, question: Question) -> None:
+    def __init__(self, rules: Rules, question: Question, read_threads: ThreadReader | None = None) -> None:
         self.ruling: Ruling | None = None
         self.declared = False
         self._rules = rules
         self._question = question
         self._cache = SourceCache()
+        self._read_threads = read_threads
+
+    async def ruled(
+        self, draft: Draft, sources: Mapping[str, MessageText], markers: Collection[str], deadline: float
+    ) -> Ruling:
+        """What `rule` says of *draft* beside the threads of what it cites, while the event loop goes on."""
+        threads: Threads = {}
+        if self._read_threads is not None:
+            wanted = {message.head.thread_id for label, message in sources.items() if cites(draft, label)}
+            threads = await self._read_threads(wanted, deadline)
+        return await asyncio.to_thread(self.rule, draft, sources, threads, markers)
 
     def rule(
         self, draft: Draft, sources: Mapping[str, MessageText], threads: Threads, markers: Collection[str]
