@@ -17,8 +17,10 @@ from agentic.callers import Principal, scope_now
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
 from agentic.core.question import Question
+from agentic.links import RunChain
 from agentic.llm.wire import Prices
 from agentic.policies import EffectivePolicy, effective
+from agentic.rows import Clock
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
 from mailsearch.models import Permission, Tenant
@@ -100,6 +102,9 @@ class Started:
     models: Models
     # Moment on `time.monotonic` at which the request came; the response leaves within max_seconds of it.
     began: float
+    # Where the run's chain stands after its head, and the database's time.
+    chain: RunChain
+    clock: Clock
 
     @property
     def leaves_by(self) -> float:
@@ -140,7 +145,7 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
             if earlier is not None:
                 raise _AlreadyStarted(earlier)
             await _check_concurrency(conn, principal)
-            run, public_id = await _write_head(conn, principal, ask, question, limits, scope, policy, answering, taken)
+            head = await _write_head(conn, principal, ask, question, limits, scope, policy, answering, taken)
     except _AlreadyStarted as started:
         return started.earlier
     except caps.DailyCapReached:
@@ -152,7 +157,9 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
     limits = dataclasses.replace(
         limits, run_tokens=taken.tokens, run_cost_usd=None if taken.cost_usd is None else float(taken.cost_usd)
     )
-    return Started(principal, run, public_id, question, limits, scope, policy, answering, began)
+    return Started(
+        principal, head.run, head.public_id, question, limits, scope, policy, answering, began, head.chain, head.clock
+    )  # fmt: skip
 
 
 def _circumstances(principal: Principal) -> tuple[EffectivePolicy, str, Scope]:
@@ -212,14 +219,25 @@ async def _check_concurrency(conn: Connection, principal: Principal) -> None:
             raise TooManyRuns(limit, whose)
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    run: int
+    public_id: str
+    chain: RunChain
+    clock: Clock
+
+
 async def _write_head(
     conn: Connection, principal: Principal, ask: Ask, question: Question,
     limits: Limits, scope: Scope, policy: EffectivePolicy, answering: Models, taken: caps.Taken,
-) -> tuple[int, str]:  # fmt: skip
-    public_id = models.run_public_id()
+) -> _Head:  # fmt: skip
+    public_id, chain = models.run_public_id(), RunChain()
+    evaluation, clock = await _circumstances_of(conn, principal.tenant)
     run = await add(
         conn,
         models.Run,
+        chain,
+        started_at=clock.moment,
         tenant=principal.tenant,
         public_id=public_id,
         caller=principal.caller,
@@ -237,7 +255,7 @@ async def _write_head(
         verifier_version=versions.verifier(),
         prompt_hashes=versions.prompts_sha256(),
         service_version=versions.service(),
-        evaluation=await _is_evaluation(conn, principal.tenant),
+        evaluation=evaluation,
     )
     await conn.execute(_STATE, {**_holding(taken), "run": run, "tenant": principal.tenant})
     if ask.idempotency_key:
@@ -251,7 +269,7 @@ async def _write_head(
             run=run,
         )
     await ring(conn, principal.tenant, public_id)
-    return run, public_id
+    return _Head(run, public_id, chain, clock)
 
 
 def _holding(taken: caps.Taken) -> dict[str, object]:
@@ -259,10 +277,12 @@ def _holding(taken: caps.Taken) -> dict[str, object]:
     return {"day": taken.day, "tokens": reserved.tokens, "cost": reserved.cost_usd, "lease": LEASE_SECONDS}
 
 
-async def _is_evaluation(conn: Connection, tenant: int) -> bool:
-    cursor = await conn.execute("SELECT evaluation FROM mailsearch_tenant WHERE id = %s", (tenant,))
+async def _circumstances_of(conn: Connection, tenant: int) -> tuple[bool, Clock]:
+    """Whether the tenant is there for evaluation alone, and the database's time."""
+    cursor = await conn.execute("SELECT evaluation, now() FROM mailsearch_tenant WHERE id = %s", (tenant,))
     row = await cursor.fetchone()
-    return bool(row and row[0])
+    assert row is not None
+    return bool(row[0]), Clock.reading(row[1])
 
 
 def _scope_json(scope: Scope) -> dict[str, object]:

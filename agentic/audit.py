@@ -7,70 +7,31 @@ doorbell (`pg_notify`) that wakes whoever follows the run.
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from datetime import datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from django.db.models import Field, JSONField, Model
-from psycopg import AsyncConnection, AsyncCursor, sql
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
-from psycopg.types.json import Jsonb
 
-from agentic import models
+from agentic import models, toolschemas
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Asked, Called, Cut, Drafted, Event, Finished, Found, Replied, Verified
 from agentic.core.evidence import EvidenceItem
 from agentic.core.ports import Usage, WidenAttempt
+from agentic.links import RunChain
 from agentic.mailjson import excerpt_json, head_json
+from agentic.rows import Clock, add, put
 from mailsearch.hits import MessageText
 from mailsearch.sessions import Binding, writing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+__all__ = ["DOORBELL", "LEASE_SECONDS", "Recorder", "add", "channel", "event_data", "put", "ring", "tokens_json"]
 DOORBELL = "mailsearch_run"
 LEASE_SECONDS = 20
+# Of an event's data, what a model or a server said.
+_SAID = ("arguments", "applied", "draft", "detail")
 Connection = AsyncConnection[TupleRow]
-
-
-async def add(conn: Connection, table: type[Model], **values: object) -> int:
-    """Insert one row of *table* with the columns in *values* and else their defaults; returns its id."""
-    statement, columns = _insertion(table, frozenset(values), returning=True)
-    row = await (await conn.execute(statement, _given(columns, values))).fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-async def put(conn: Connection, table: type[Model], **values: object) -> None:
-    """The same for rows whose id nobody needs; within a pipeline it does not wait."""
-    statement, columns = _insertion(table, frozenset(values), returning=False)
-    await conn.execute(statement, _given(columns, values))
-
-
-@lru_cache(64)
-def _insertion(
-    table: type[Model], names: frozenset[str], *, returning: bool
-) -> tuple[bytes, "tuple[Field[Any, Any], ...]"]:
-    """The statement that inserts a row, and the columns that it sets in their order."""
-    columns = tuple(
-        column
-        for column in table._meta.concrete_fields
-        if column.name in names or (column.has_default() and not column.has_db_default() and not column.primary_key)
-    )
-    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-        sql.Identifier(table._meta.db_table),
-        sql.SQL(", ").join(sql.Identifier(str(column.column)) for column in columns),
-        sql.SQL(", ").join(sql.Placeholder() for _ in columns),
-    )
-    if returning:
-        statement += sql.SQL(" RETURNING {}").format(sql.Identifier(str(table._meta.pk.column)))
-    return statement.as_bytes(None), columns
-
-
-def _given(columns: "tuple[Field[Any, Any], ...]", values: Mapping[str, object]) -> list[object]:
-    return [
-        _adapted(column, values[column.name] if column.name in values else column.get_default()) for column in columns
-    ]
 
 
 def channel(tenant: int, run: str) -> str:
@@ -92,6 +53,9 @@ class Recorder:
     public_id: str
     # Moment on `time.monotonic` at which the request came.
     began: float
+    # Where the run's chain stands, and the database's time.
+    chain: RunChain
+    clock: Clock
     seq: int = 0
     cancelled: bool = False
     drafts: list[Verified] = field(default_factory=list)
@@ -143,18 +107,22 @@ class Recorder:
         self, conn: Connection, *, name: str, phase: str, step: int | None, data: Mapping[str, object]
     ) -> None:
         self.seq += 1
-        await put(
+        await self.put(
             conn,
             models.TraceEvent,
-            tenant=self.tenant,
-            run=self.run,
             seq=self.seq,
             at_ms=max(0, round(1000 * (time.monotonic() - self.began))),
             phase=phase,
             step=step,
             event=name,
-            data=data,
+            facts={key: value for key, value in data.items() if key not in _SAID},
+            # Words of a model or a server: where there are none, no row of words is made.
+            **{key: value for key, value in data.items() if key in _SAID and value not in ("", {})},
         )
+
+    async def put(self, conn: Connection, table: type[models.ChainedRow], **values: object) -> None:
+        """Add a row of the run, as the next link of its chain."""
+        await put(conn, table, self.chain, tenant=self.tenant, run=self.run, at=self.clock.now(), **values)
 
     async def renew(self, conn: Connection) -> AsyncCursor[TupleRow]:
         """Say that this process still drives the run. `heed` reads the answer."""
@@ -177,11 +145,9 @@ class Recorder:
             await self._add_widen_attempt(conn, attempt, event.step)
 
     async def _add_evidence(self, conn: Connection, item: EvidenceItem) -> None:
-        await put(
+        await self.put(
             conn,
             models.Evidence,
-            tenant=self.tenant,
-            run=self.run,
             seq=self.seq,
             label=item.label,
             message_id=item.message.head.message_id,
@@ -192,15 +158,14 @@ class Recorder:
         )
 
     async def _add_widen_attempt(self, conn: Connection, attempt: WidenAttempt, step: int | None) -> None:
-        await put(
+        await self.put(
             conn,
             models.WidenAttempt,
-            tenant=self.tenant,
-            run=self.run,
             kind=attempt.kind,
             step=step,
             tool=attempt.tool[:40],
-            argument=attempt.argument[:100],
+            argument=known_argument(attempt.argument),
+            argument_sent=attempt.argument[:100],
             requested=attempt.requested[:2000],
             effective=attempt.effective,
             read_before=list(self._read_before)[:100],
@@ -209,21 +174,30 @@ class Recorder:
     async def add_verification(self, conn: Connection, round_: int, verification: Verification, *, final: bool) -> None:
         """Every unit of one draft, kept or removed, with its citations."""
         for sentence in verification.sentences:
-            row = await self._add_sentence(conn, round_, sentence, final=final)
+            row, link = await self._add_sentence(conn, round_, sentence, final=final)
             for citation in sentence.citations:
-                await put(conn, models.Citation, tenant=self.tenant, run=self.run, sentence=row, **_fields(citation))
+                await self.put(conn, models.Citation, sentence=row, sentence_link=link, **_fields(citation))
 
-    async def _add_sentence(self, conn: Connection, round_: int, sentence: Sentence, *, final: bool) -> int:
-        return await add(
+    async def _add_sentence(self, conn: Connection, round_: int, sentence: Sentence, *, final: bool) -> tuple[int, int]:
+        """Id and place in the chain of the row."""
+        row = await add(
             conn,
             models.Sentence,
+            self.chain,
             tenant=self.tenant,
             run=self.run,
+            at=self.clock.now(),
             round=round_,
             final=final,
             support=sentence.support or "",
             **_fields(sentence, "citations", "support"),
         )
+        return row, self.chain.count
+
+
+def known_argument(name: str) -> str:
+    """*name* where it is one that can be named for good; else `(other)`: a model can make it of words of a mail."""
+    return name if name in toolschemas.ARGUMENTS else "(other)"
 
 
 def event_data(event: Event) -> Mapping[str, object]:
@@ -287,30 +261,3 @@ def _counts(verification: Verification | None) -> Mapping[str, object]:
 
 def _fields(value: "DataclassInstance", *without: str) -> dict[str, object]:
     return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in without}
-
-
-def _adapted(column: "Field[Any, Any]", value: object) -> object:
-    if isinstance(column, JSONField):
-        return Jsonb(_json_ready(value))
-    return _storable(value) if isinstance(value, str) else value
-
-
-def _storable(text: str) -> str:
-    """*text* as Postgres can keep it: without NUL and without half of a surrogate pair. Mail may hold either."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-def _json_ready(value: object) -> object:
-    match value:
-        case str():
-            return _storable(value)
-        case datetime():
-            return value.isoformat()
-        case Mapping():
-            return {_storable(str(key)): _json_ready(inner) for key, inner in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_json_ready(inner) for inner in value]
-        case None | bool() | int() | float():
-            return value
-        case _:
-            return _storable(str(value))

@@ -3,21 +3,25 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
-from agentic import caps, models
-from agentic.audit import Recorder, put, ring
+from agentic import caps, models, sealing
+from agentic.audit import Recorder, ring
 from agentic.callers import Principal, scope_within
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Event, Finished
 from agentic.core.ports import Usage
+from agentic.links import RunChain
 from agentic.mailjson import coverage_json
+from agentic.models import Seal
+from agentic.rows import Clock
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -54,7 +58,8 @@ async def finish(
             final = draft.verification is finished.verification
             counted = ended.verification if final and ended.verification else draft.verification
             await recorder.add_verification(conn, draft.round, counted, final=final)
-        await _write_end(conn, recorder, ended, coverage)
+        sealed = await _write_end(conn, recorder, ended, coverage)
+    sealing.log(sealed)
 
 
 async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
@@ -80,7 +85,9 @@ async def close_left_over() -> int:
         async with session(Binding(audit=frozenset({tenant}))) as conn:
             row = await (await conn.execute("SELECT public_id FROM agentic_run WHERE id = %s", (run,))).fetchone()
         try:
-            recorder = Recorder(tenant, run, str(row[0]) if row else "", began=0.0)
+            # Chain and clock are read when it is closed.
+            clock = Clock.reading(datetime.now(UTC))
+            recorder = Recorder(tenant, run, str(row[0]) if row else "", 0.0, RunChain(), clock)
             await _close(recorder, "interrupted", "interrupted", only_left_over=True)
             closed += 1
         except AuditUnavailable:
@@ -124,19 +131,18 @@ async def _readable(conn: Connection, scope: Scope, ids: frozenset[str]) -> froz
     return frozenset(str(row[0]) for row in await cursor.fetchall())
 
 
-async def _write_end(conn: Connection, recorder: Recorder, finished: Finished, coverage: Coverage) -> None:
+async def _write_end(
+    conn: Connection, recorder: Recorder, finished: Finished, coverage: Coverage
+) -> Mapping[str, object]:
     await recorder.trace(conn, finished)
     verification = finished.verification
     answered = verification is not None and finished.outcome == "answered"
     answer_text = verify.rebuild(verification, recorder.sources) if verification and answered else None
-    await put(
+    await recorder.put(
         conn,
         models.RunFinished,
-        tenant=recorder.tenant,
-        run=recorder.run,
         outcome=finished.outcome,
         reason=finished.reason or "",
-        answer_text=answer_text,
         steps=finished.steps,
         seconds=finished.seconds,
         first_evidence_ms=finished.first_evidence_ms,
@@ -150,33 +156,58 @@ async def _write_end(conn: Connection, recorder: Recorder, finished: Finished, c
         removed=len(verification.removed) if verification else 0,
         model=finished.model,
         coverage=coverage_json(coverage),
+        **({} if answer_text is None else {"answer_text": answer_text}),
     )
     status = "cancelled" if finished.reason == "cancelled" else "finished"
-    await _change_status(conn, recorder.run, status)
+    changed = await _change_status(conn, recorder.run, status)
     await caps.settle(conn, recorder.run, finished.usage)
+    return await _seal(conn, recorder, changed)
+
+
+async def _seal(
+    conn: Connection, recorder: Recorder, changed: AsyncCursor[TupleRow] | None = None
+) -> Mapping[str, object]:
+    """The last event, and the run's chain closed. Raises AuditUnavailable where *changed* found no open run.
+
+    Within a pipeline it is looked at no earlier, so that all comes back in one trip.
+    """
     await recorder.add_event(conn, name="done", phase="answer", step=None, data={})
     await ring(conn, recorder.tenant, recorder.public_id)
+    # Taken last, since the tenant's other runs wait for it from here on.
+    place = await sealing.take(conn, recorder.tenant)
+    if changed is not None:
+        await _check_changed(changed)
+    chain = recorder.chain
+    return await sealing.seal(conn, place, recorder.tenant, Seal.Kind.RUN, recorder.run, chain, recorder.public_id)
 
 
-async def _change_status(conn: Connection, run: int, status: str, *, only_left_over: bool = False) -> None:
-    """Whoever changes the state ends the run; nobody does it twice. Raises AuditUnavailable for the second."""
-    cursor = await conn.execute(
+async def _check_changed(changed: AsyncCursor[TupleRow]) -> None:
+    if await changed.fetchone() is None:
+        raise AuditUnavailable("the run was closed by somebody else")
+
+
+async def _change_status(
+    conn: Connection, run: int, status: str, *, only_left_over: bool = False
+) -> AsyncCursor[TupleRow]:
+    """Whoever changes the state ends the run; nobody does it twice. Gives a row to the one who did."""
+    return await conn.execute(
         "UPDATE agentic_runstate SET status = %s, leased_until = NULL"
         " WHERE run_id = %s AND status IN ('queued', 'running')"
         " AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp()) RETURNING run_id",
         (status, run, only_left_over),
     )
-    if await cursor.fetchone() is None:
-        raise AuditUnavailable("the run was closed by somebody else")
 
 
 async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over: bool = False) -> None:
     async with session(recorder.binding) as conn:
-        await _change_status(conn, recorder.run, status, only_left_over=only_left_over)
+        await _check_changed(await _change_status(conn, recorder.run, status, only_left_over=only_left_over))
         so_far = await _so_far(conn, recorder.run)
         await caps.settle(conn, recorder.run, so_far.usage)
         recorder.seq = so_far.seq
         recorder.began = time.monotonic() - so_far.ms / 1000
+        # What this process remembers of the chain may not have been committed.
+        recorder.chain = await sealing.chain_of(conn, recorder.run)
+        recorder.clock = Clock.reading(so_far.now)
         for draft in recorder.drafts:
             await recorder.add_verification(conn, draft.round, draft.verification, final=False)
         # As in every run: without one usable reply it is degraded, else what it was given ended first.
@@ -184,11 +215,9 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
         data = {"outcome": outcome, "reason": reason, "kept": 0, "removed": 0}
         await recorder.add_event(conn, name="cut", phase="answer", step=None, data={"limit": reason, "detail": ""})
         await recorder.add_event(conn, name="finished", phase="answer", step=None, data=data)
-        await put(
+        await recorder.put(
             conn,
             models.RunFinished,
-            tenant=recorder.tenant,
-            run=recorder.run,
             outcome=outcome,
             reason=reason[:60],
             steps=so_far.steps,
@@ -201,8 +230,8 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
             cost_usd=so_far.cost_usd,
             model=so_far.model,
         )
-        await recorder.add_event(conn, name="done", phase="answer", step=None, data={})
-        await ring(conn, recorder.tenant, recorder.public_id)
+        sealed = await _seal(conn, recorder)
+    sealing.log(sealed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +249,7 @@ class _SoFar:
     cached: int
     completion: int
     cost_usd: float
+    now: datetime
 
     @property
     def usage(self) -> Usage:
@@ -231,11 +261,11 @@ async def _so_far(conn: Connection, run: int) -> _SoFar:
         "SELECT (SELECT model FROM agentic_run WHERE id = %(run)s),"
         " coalesce(max(seq), 0), coalesce(max(at_ms), 0), coalesce(max(step), 0),"
         " count(*) FILTER (WHERE event = 'asked'), count(*) FILTER (WHERE event = 'called'),"
-        " count(*) FILTER (WHERE event = 'replied' AND coalesce(data->>'fault', '') = ''),"
-        " coalesce(sum((data#>>'{tokens,prompt}')::bigint), 0)::bigint,"
-        " coalesce(sum((data#>>'{tokens,cached}')::bigint), 0)::bigint,"
-        " coalesce(sum((data#>>'{tokens,completion}')::bigint), 0)::bigint,"
-        " coalesce(sum((data->>'cost_usd')::float8), 0)"
+        " count(*) FILTER (WHERE event = 'replied' AND coalesce(facts->>'fault', '') = ''),"
+        " coalesce(sum((facts#>>'{tokens,prompt}')::bigint), 0)::bigint,"
+        " coalesce(sum((facts#>>'{tokens,cached}')::bigint), 0)::bigint,"
+        " coalesce(sum((facts#>>'{tokens,completion}')::bigint), 0)::bigint,"
+        " coalesce(sum((facts->>'cost_usd')::float8), 0), now()"
         " FROM agentic_traceevent WHERE run_id = %(run)s",
         {"run": run},
     )

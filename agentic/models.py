@@ -1,24 +1,30 @@
-"""The budgets of tenants, and the audit of every run.
-
-Rows of the audit are added and never changed: triggers refuse UPDATE, DELETE and TRUNCATE, and the application's role
-has no right to them (migrations/0002). What must change while a run lives stands in RunState and DailyUse.
-"""
+"""The budgets of tenants, and what changes while runs live. What is written down for good is in agentic/tables.py."""
 
 from decimal import Decimal
 
-from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models.functions import Now
 
 from agentic.attempts import SignInAttempt as SignInAttempt
-from mailsearch.ids import public_id
+from agentic.payloads import ErasedText as ErasedText
+from agentic.payloads import PayloadText as PayloadText
+from agentic.tables import AccessLog as AccessLog
+from agentic.tables import AdminAct as AdminAct
+from agentic.tables import CallerAttempt as CallerAttempt
+from agentic.tables import ChainedRow as ChainedRow
+from agentic.tables import Citation as Citation
+from agentic.tables import Evidence as Evidence
+from agentic.tables import Note as Note
+from agentic.tables import Run as Run
+from agentic.tables import RunFinished as RunFinished
+from agentic.tables import Sentence as Sentence
+from agentic.tables import TraceEvent as TraceEvent
+from agentic.tables import WidenAttempt as WidenAttempt
+from agentic.tables import run_public_id as run_public_id
+from agentic.tenant_chain import Seal as Seal
+from agentic.tenant_chain import TenantChain as TenantChain
 from mailsearch.models import Tenant
-
-
-def run_public_id() -> str:
-    return public_id("run")
 
 
 class AgentPolicy(models.Model):
@@ -80,6 +86,14 @@ class AgentPolicy(models.Model):
     )
     verification = models.CharField(max_length=10, choices=Verification.choices, null=True, blank=True)
     removed_text = models.CharField(max_length=10, choices=RemovedText.choices, null=True, blank=True)
+    audit_text_days = models.PositiveIntegerField(
+        "audit.text_days",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(36_500)],
+        help_text="Days after which the words of runs are deleted (manage.py retain); what happened stays on record,"
+        " without the words. Default: they are kept.",
+    )
     model_judge = models.BooleanField(
         null=True,
         blank=True,
@@ -125,38 +139,6 @@ class CallerUse(Use):
         constraints = [models.UniqueConstraint(fields=["tenant", "day", "caller"], name="caller_use_once")]
 
 
-class Run(models.Model):
-    """The head of one question being answered: who asked what, within which scope and limits."""
-
-    tenant = models.ForeignKey(Tenant, models.PROTECT)
-    public_id = models.CharField(max_length=40, unique=True, default=run_public_id)
-    # "key:<lineage>" or "user:<id>": every later read must come from the same caller, or from an auditor.
-    caller = models.CharField(max_length=64, db_index=True)
-    caller_label = models.CharField(max_length=200, blank=True, default="")
-    question = models.TextField()
-    timezone = models.CharField(max_length=64)
-    asked_now = models.DateTimeField()
-    # The scope as it was resolved at the start: ids of mailboxes and folders, window, version.
-    scope = models.JSONField()
-    filters = models.JSONField(default=dict)
-    max_steps = models.PositiveSmallIntegerField()
-    max_seconds = models.FloatField()
-    model = models.CharField(max_length=200)
-    policy = models.CharField(max_length=10)
-    removed_text = models.CharField(max_length=10, default="masked")
-    verifier_version = models.CharField(max_length=40)
-    prompt_hashes = models.JSONField(default=dict)
-    service_version = models.CharField(max_length=40, default="")
-    evaluation = models.BooleanField(default=False)
-    started_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        indexes = [models.Index(fields=["tenant", "-started_at"], name="run_by_time")]
-
-    def __str__(self) -> str:
-        return self.public_id
-
-
 class RunState(models.Model):
     """The part of a run that changes while it lives."""
 
@@ -179,153 +161,6 @@ class RunState(models.Model):
     reserved_cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
 
 
-class RunRow(models.Model):
-    """What every audit row of a run carries."""
-
-    tenant = models.ForeignKey(Tenant, models.PROTECT)
-    run = models.ForeignKey(Run, models.PROTECT, related_name="%(class)ss")
-    at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        abstract = True
-
-
-class TraceEvent(RunRow):
-    """One event of the loop, in order. `data` is JSON of the event without mail text; evidence has rows of its own."""
-
-    seq = models.PositiveIntegerField()
-    at_ms = models.PositiveIntegerField()
-    phase = models.CharField(max_length=10, blank=True, default="")
-    step = models.PositiveSmallIntegerField(null=True)
-    # asked replied called found drafted verified cut finished
-    event = models.CharField(max_length=12)
-    data = models.JSONField(default=dict)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="trace_event_once")]
-
-
-class Evidence(RunRow):
-    """A message as a tool returned it in this run, kept as it was."""
-
-    seq = models.PositiveIntegerField()
-    label = models.CharField(max_length=12)
-    # Public id: the row must outlive the message, and must not keep it.
-    message_id = models.CharField(max_length=40, db_index=True)
-    # The head and the shown excerpts, as the response shows them.
-    head = models.JSONField()
-    excerpts = models.JSONField()
-    found_by = models.JSONField(default=list)
-    text_sha256 = models.CharField(max_length=64)
-
-    class Meta:
-        verbose_name_plural = "evidence"
-        indexes = [models.Index(fields=["run", "seq"], name="evidence_by_run")]
-
-
-class Sentence(RunRow):
-    """One unit of a draft, kept or removed. `round` counts drafts; `final` marks the draft that counted."""
-
-    round = models.PositiveSmallIntegerField()
-    final = models.BooleanField(default=False)
-    position = models.PositiveIntegerField()
-    drafted = models.TextField()
-    text = models.TextField()
-    kept = models.BooleanField()
-    structural = models.BooleanField(default=False)
-    support = models.CharField(max_length=10, blank=True, default="")
-    reason = models.CharField(max_length=30, blank=True, default="")
-    detail = models.JSONField(default=dict)
-    qualified = models.BooleanField(default=False)
-    translated = models.BooleanField(default=False)
-    later_message = models.CharField(max_length=40, blank=True, default="")
-
-    class Meta:
-        indexes = [models.Index(fields=["tenant", "kept", "reason"], name="sentence_by_reason")]
-
-
-class Citation(RunRow):
-    """Where a kept sentence is grounded: a message, and a span of its stored text where a quote was verified."""
-
-    sentence = models.ForeignKey(Sentence, models.PROTECT, related_name="citations")
-    label = models.CharField(max_length=12)
-    message_id = models.CharField(max_length=40)
-    part = models.CharField(max_length=60)
-    page = models.PositiveIntegerField(null=True)
-    start = models.PositiveIntegerField(null=True)
-    end = models.PositiveIntegerField(null=True)
-    quote = models.TextField(blank=True, default="")
-    context = models.TextField(blank=True, default="")
-    relayed_by = models.TextField(blank=True, default="")
-    said_by = models.TextField(blank=True, default="")
-
-
-class WidenAttempt(RunRow):
-    """An argument that would have reached beyond the caller's scope. It had no effect."""
-
-    kind = models.CharField(max_length=20)
-    step = models.PositiveSmallIntegerField(null=True)
-    tool = models.CharField(max_length=40)
-    argument = models.CharField(max_length=100)
-    requested = models.TextField()
-    effective = models.TextField(null=True)
-    # Public ids of the messages that the model had read just before.
-    read_before = ArrayField(models.CharField(max_length=40), default=list)
-
-
-class CallerAttempt(models.Model):
-    """A widen attempt outside of any run: of a caller who calls the tools itself. It had no effect."""
-
-    tenant = models.ForeignKey(Tenant, models.PROTECT)
-    at = models.DateTimeField(db_default=Now())
-    caller = models.CharField(max_length=64)
-    caller_label = models.CharField(max_length=200, blank=True, default="")
-    kind = models.CharField(max_length=20)
-    tool = models.CharField(max_length=40)
-    argument = models.CharField(max_length=100)
-    requested = models.TextField()
-    effective = models.TextField(null=True)
-
-    class Meta:
-        indexes = [models.Index(fields=["tenant", "-at"], name="caller_attempt_by_time")]
-
-
-class RunFinished(RunRow):
-    """How a run ended."""
-
-    outcome = models.CharField(max_length=24)
-    reason = models.CharField(max_length=60, blank=True, default="")
-    answer_text = models.TextField(null=True)
-    steps = models.PositiveSmallIntegerField()
-    seconds = models.FloatField()
-    first_evidence_ms = models.PositiveIntegerField(null=True)
-    model_calls = models.PositiveIntegerField()
-    tool_calls = models.PositiveIntegerField()
-    prompt_tokens = models.PositiveIntegerField(default=0)
-    cached_tokens = models.PositiveIntegerField(default=0)
-    completion_tokens = models.PositiveIntegerField(default=0)
-    cost_usd = models.FloatField(default=0.0)
-    kept = models.PositiveIntegerField(default=0)
-    removed = models.PositiveIntegerField(default=0)
-    model = models.CharField(max_length=200)
-    # How much mail was in scope and indexed at the end.
-    coverage = models.JSONField(default=dict)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run"], name="a_run_ends_once")]
-
-
-class AdminAct(models.Model):
-    """A recorded act on keys, grants, quarantine or policies: who did what, and why."""
-
-    tenant = models.ForeignKey(Tenant, models.PROTECT)
-    at = models.DateTimeField(db_default=Now())
-    actor = models.CharField(max_length=200)
-    act = models.CharField(max_length=60)
-    detail = models.JSONField(default=dict)
-    reason = models.TextField(blank=True, default="")
-
-
 class IdempotencyKey(models.Model):
     """Which run a caller's Idempotency-Key started, and with which body."""
 
@@ -338,16 +173,3 @@ class IdempotencyKey(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["caller", "key"], name="idempotency_key_once_per_caller")]
-
-
-class Note(models.Model):
-    """A person's note on a widen attempt or a removed sentence: added, never changed."""
-
-    tenant = models.ForeignKey(Tenant, models.PROTECT)
-    at = models.DateTimeField(db_default=Now())
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
-    sentence = models.ForeignKey(Sentence, models.PROTECT, null=True, blank=True, related_name="notes")
-    widen_attempt = models.ForeignKey(WidenAttempt, models.PROTECT, null=True, blank=True, related_name="notes")
-    # rightly wrongly unsure seen
-    verdict = models.CharField(max_length=10)
-    text = models.TextField(blank=True, default="")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentic.callers import Principal, current, scope_now
-from agentic.models import Evidence, Run, RunFinished, Sentence, TraceEvent, WidenAttempt
+from agentic.models import Evidence, Run, RunFinished, Seal, Sentence, TraceEvent, WidenAttempt
 from mailsearch.models import Message, Permission
 from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, bound, rebind
@@ -29,6 +29,8 @@ class Record:
     readable: frozenset[str]
     # The reader holds audit:read: drafts, arguments as sent and requested values are shown.
     audits: bool
+    # The run's entry in its tenant's chain, once it ended.
+    seal: Seal | None = None
 
     @property
     def wholly_readable(self) -> bool:
@@ -61,6 +63,8 @@ def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
     named |= {row.later_message for row in sentences}
     trace = tuple(TraceEvent.objects.filter(run=run).order_by("seq"))
     named |= {message for row in trace for message in row.data.get("nearest", ())}
+    # Where the words of the evidence ran out, the message may be readable, but what the run read of it is not.
+    gone = {row.message_id for row in evidence if row.erased}
     return Record(
         run=run,
         status=run.state.status,
@@ -69,8 +73,9 @@ def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
         evidence=evidence,
         sentences=sentences,
         widen_attempts=tuple(WidenAttempt.objects.filter(run=run).order_by("pk")),
-        readable=readable(scope, named),
+        readable=readable(scope, named) - gone,
         audits=audits,
+        seal=Seal.objects.filter(tenant=run.tenant_id, kind=Seal.Kind.RUN, row=run.pk).first(),
     )
 
 

@@ -53,7 +53,7 @@ def build(record: Record) -> Json:
         "verifier_version": run.verifier_version,
         "policy": run.policy,
         "notice": NOTICE,
-        "receipt": None,
+        "receipt": record.seal.receipt if record.seal else None,
     }
 
 
@@ -66,7 +66,7 @@ def answer(record: Record) -> Json | None:
     shown = [row for row in record.sentences if row.kept and _is_readable(record, row)]
     whole = all(_is_readable(record, row) for row in kept)
     return {
-        "text": record.finished.answer_text if whole else _text(record, shown),
+        "text": record.finished.answer_text if whole and not record.finished.erased else _text(record, shown),
         "sentences": [_sentence(record, row, heads) for row in kept],
     }
 
@@ -183,7 +183,10 @@ def _sentence(record: Record, row: Sentence, heads: Mapping[str, Any]) -> Json:
 
 
 def _is_readable(record: Record, row: Sentence) -> bool:
-    return all(citation.message_id in record.readable for citation in row.citations.all())
+    citations = row.citations.all()
+    if row.erased or any(citation.erased for citation in citations):
+        return False
+    return all(citation.message_id in record.readable for citation in citations)
 
 
 def _cited_only(citation: Citation) -> Json:
@@ -224,7 +227,7 @@ def _text(record: Record, rows: Sequence[Sentence]) -> str:
         )
         for row in rows
     )
-    sources = {row.label: MessageText(head_of(row.head), ()) for row in record.evidence}
+    sources = {row.label: MessageText(head_of(row.head), ()) for row in record.evidence if not row.erased}
     return verify.rebuild(answers.Verification(kept, record.run.verifier_version), sources)
 
 
@@ -237,7 +240,7 @@ def _removed(record: Record, row: Sentence) -> Json:
     """A removed sentence, guarded: nobody has checked what a model wrote there."""
     entry: Json = {"position": row.position, "reason": row.reason, "verified": False, "masked": False}
     policy = "full" if record.audits else "withheld" if row.reason == "marker_leak" else record.run.removed_text
-    if policy == "withheld" or not record.wholly_readable:
+    if policy == "withheld" or row.erased or not record.wholly_readable:
         return {**entry, "detail": {}, "text": None, "withheld": True}
     if policy == "full":
         return {**entry, "detail": row.detail, "text": row.text}
@@ -251,7 +254,7 @@ def _widen(record: Record, row: WidenAttempt) -> Json:
         "kind": row.kind,
         "step": row.step,
         "tool": row.tool,
-        "argument": row.argument,
+        "argument": row.argument_sent or row.argument,
         "effective": row.effective,
     }
     return {**entry, "requested": row.requested, "read_before": row.read_before} if record.audits else entry

@@ -134,7 +134,7 @@ def _drafted(run: Run, sentences: Sequence[Sentence]) -> Draft | None:
     rounds = {row.round for row in sentences}
     for event in TraceEvent.objects.filter(run=run, event="drafted").order_by("-seq"):
         given = event.data.get("draft")
-        if event.data.get("round") in rounds and given:
+        if event.data.get("round") in rounds and given and given.get("sentences") is not None:
             return Draft(tuple(_sentence(one) for one in given["sentences"]), given["text"])
     return None
 

@@ -81,7 +81,9 @@ async def wait(started: Started, task: "asyncio.Task[None]") -> None:
 
 async def execute(started: Started) -> None:
     """Drive one run from its first event to its end. Raises AuditUnavailable if the end could not be written."""
-    recorder = Recorder(started.principal.tenant, started.run, started.public_id, started.began)
+    recorder = Recorder(
+        started.principal.tenant, started.run, started.public_id, started.began, started.chain, started.clock
+    )  # fmt: skip
     async with ThreadSensitiveContext():
         try:
             async with asyncio.timeout_at(started.leaves_by):

@@ -146,7 +146,7 @@ class OnlyOwnRuns(ChannelManagerBase):  # type: ignore[misc]
             return False
         try:
             with bound(Binding(audit=frozenset({user.tenant}))):
-                return Run.objects.filter(tenant=user.tenant, public_id=run, caller=user.caller).exists()
+                return bool(Run.objects.filter(tenant=user.tenant, public_id=run, caller=user.caller).exists())
         finally:
             close_old_connections()
 

@@ -27,6 +27,11 @@ def _closed(properties: Mapping[str, object], *required: str) -> Mapping[str, ob
     }
 
 
+def _properties(spec: ToolSpec) -> frozenset[str]:
+    properties = spec.parameters["properties"]
+    return frozenset(properties) if isinstance(properties, dict) else frozenset()
+
+
 SEARCH = ToolSpec(
     "search",
     "Search the mail by words and meaning. Use the words that the mail itself would use; narrow by who, when and where "
@@ -70,3 +75,10 @@ CONTACTS = ToolSpec(
     ),
 )
 SPECS = (SEARCH, READ_THREAD, READ_MESSAGE, READ_ATTACHMENT, FIND_RELATED, CONTACTS)
+
+# Names of arguments: those of the tools, and those by which others would reach further.
+_FURTHER = (
+    "tenant tenants tenant_id mailbox mailboxes mailbox_id folders folder_id all_mailboxes scope user owner account"
+    " quarantine quarantined include_quarantined include_junk include_deleted"
+)
+ARGUMENTS = frozenset(_FURTHER.split()).union(*(_properties(spec) for spec in SPECS)) | {"(unreadable)"}

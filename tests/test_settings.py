@@ -1,5 +1,6 @@
 """Settings refuse nonsense with one sentence, and a server of one's own is never left open by default."""
 
+import base64
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 PROJECT = Path(__file__).resolve().parent.parent
 OWN_DATABASE = {"PM_DATABASE_URL": "postgresql://mail_app@db.example/mail", "PM_ALLOWED_HOSTS": "mail.example"}
 SECRET = {"PM_SECRET_KEY": "k" * 40}
+AUDIT = {"PM_AUDIT_KEY": base64.b64encode(bytes(32)).decode()}
 
 
 def _start(tmp_path: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
@@ -33,6 +35,9 @@ def _start(tmp_path: Path, **settings: str) -> "subprocess.CompletedProcess[str]
         ({**OWN_DATABASE, **SECRET, "PM_ALLOWED_HOSTS": ""}, "PM_ALLOWED_HOSTS must name the hosts"),
         ({**OWN_DATABASE, **SECRET, "PM_ALLOWED_HOSTS": "*"}, "'*' would serve any."),
         ({**OWN_DATABASE, **SECRET, "PM_DEBUG": "1"}, "PM_DEBUG must be off where PM_DATABASE_URL is set."),
+        ({**OWN_DATABASE, **SECRET}, "PM_AUDIT_KEY must be set where PM_DATABASE_URL is: 32 random bytes in base64"),
+        ({"PM_AUDIT_KEY": "c2hvcnQ="}, "PM_AUDIT_KEY must be 32 bytes in base64."),
+        ({"PM_AUDIT_FORMER_KEYS": "no key"}, "PM_AUDIT_FORMER_KEYS must be 32 bytes in base64."),
         ({"PM_DEBUG": "perhaps"}, "PM_DEBUG must be 1 or 0, not 'perhaps'."),
         ({"PM_POOL_SIZE": "many"}, "PM_POOL_SIZE must be a whole number from 1 to 100, not 'many'."),
     ],
@@ -44,13 +49,14 @@ def test_nonsense_stops_the_start_with_a_sentence(tmp_path: Path, settings: dict
 
 
 def test_a_server_of_ones_own_starts_with_secret_and_hosts(tmp_path: Path) -> None:
-    assert _start(tmp_path, **OWN_DATABASE, **SECRET).returncode == 0
+    assert _start(tmp_path, **OWN_DATABASE, **SECRET, **AUDIT).returncode == 0
 
 
-def test_on_embedded_defaults_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["secret-key", "audit-key"])
+def test_on_embedded_defaults_a_secret_is_made_once_and_for_its_owner_alone(tmp_path: Path, name: str) -> None:
     assert _start(tmp_path).returncode == 0
-    made = (tmp_path / "secret-key").read_text()
-    assert (tmp_path / "secret-key").stat().st_mode & 0o077 == 0
+    made = (tmp_path / name).read_text()
+    assert (tmp_path / name).stat().st_mode & 0o077 == 0
     assert _start(tmp_path).returncode == 0
-    assert (tmp_path / "secret-key").read_text() == made
+    assert (tmp_path / name).read_text() == made
     assert len(made) >= 32

@@ -1,5 +1,6 @@
 """Settings from the environment: read once, refused with one sentence when they make no sense."""
 
+import base64
 import os
 import secrets
 from pathlib import Path
@@ -46,13 +47,51 @@ def secret_key(*, embedded: bool) -> str:
         return given
     if not embedded:
         raise ImproperlyConfigured("PM_SECRET_KEY must be set where PM_DATABASE_URL is.")
-    path = data_folder() / "secret-key"
+    return _kept("secret-key", secrets.token_urlsafe(48))
+
+
+def audit_key(*, embedded: bool) -> str:
+    """PM_AUDIT_KEY, an Ed25519 key: 32 bytes in base64; on embedded defaults one that is made at first start and kept.
+
+    Raises ImproperlyConfigured where a database of one's own is named and the key is missing, or where it is no key.
+    """
+    given = text("PM_AUDIT_KEY")
+    if given:
+        return _key("PM_AUDIT_KEY", given)
+    if not embedded:
+        raise ImproperlyConfigured(
+            "PM_AUDIT_KEY must be set where PM_DATABASE_URL is: 32 random bytes in base64, such as"
+            " `openssl rand -base64 32` prints. It signs the audit; keep it where the database's administrators can't"
+            " read it."
+        )
+    return _key("PM_AUDIT_KEY", _kept("audit-key", base64.b64encode(secrets.token_bytes(32)).decode()))
+
+
+def former_keys() -> list[str]:
+    """PM_AUDIT_FORMER_KEYS: public keys that signed before, split at commas. Raises ImproperlyConfigured."""
+    given = (key.strip() for key in text("PM_AUDIT_FORMER_KEYS").split(","))
+    return [_key("PM_AUDIT_FORMER_KEYS", key) for key in given if key]
+
+
+def _key(name: str, given: str) -> str:
+    try:
+        whole = len(base64.b64decode(given, validate=True)) == 32
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ImproperlyConfigured(f"{name} must be 32 bytes in base64.")
+    return given
+
+
+def _kept(name: str, fresh: str) -> str:
+    """What the file *name* of the data folder holds; *fresh* where it is not there yet, which is then kept in it."""
+    path = data_folder() / name
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = path.with_name(f"secret-key.{os.getpid()}")
+        made = path.with_name(f"{name}.{os.getpid()}")
         made.touch(mode=0o600)
-        made.write_text(secrets.token_urlsafe(48))
-        # Whoever links first has made the key; the others read it.
+        made.write_text(fresh)
+        # Whoever links first has made it; the others read it.
         try:
             path.hardlink_to(made)
         except FileExistsError:

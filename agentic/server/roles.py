@@ -1,15 +1,17 @@
 """The database's roles, and what each may do. Their names begin with the database's.
 
 owner (no login) owns every table · app and auditor log in, own nothing and can't bypass row-level security ·
-eraser (no login) may delete what erasure and retention delete. Everything here can be repeated.
+eraser logs in for the commands that erase, and may delete mail and the words of the audit, which app may not.
+Everything here can be repeated.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from psycopg import Connection, sql
 from psycopg.rows import TupleRow
 
-# Tables whose rows may only be added and read by the application.
+# Tables whose rows may only be added and read by the application, and are what an auditor's login reads.
 ADD_ONLY = (
     "agentic_run",
     "agentic_traceevent",
@@ -21,7 +23,29 @@ ADD_ONLY = (
     "agentic_runfinished",
     "agentic_adminact",
     "agentic_note",
+    "agentic_payloadtext",
+    "agentic_seal",
 )
+# Those that it only reads: accesses are added by a function, erasures by the eraser.
+READ_ONLY = ("agentic_erasedtext", "agentic_accesslog")
+# What the eraser may do: delete mail and words, and write down that it did.
+ERASER: Mapping[str, tuple[str, ...]] = {
+    "SELECT": (
+        "mailsearch_tenant", "mailsearch_mailbox", "mailsearch_folder", "mailsearch_termcount", *ADD_ONLY, *READ_ONLY,
+        "agentic_agentpolicy", "agentic_runstate",
+    ),
+    "SELECT, DELETE": (
+        "mailsearch_message", "mailsearch_rawmessage", "mailsearch_participant", "mailsearch_attachment",
+        "mailsearch_searchdocument", "mailsearch_passage", "mailsearch_passagevector", "mailsearch_threadkey",
+        "agentic_payloadtext",
+    ),
+    # Threads that were merged into one that goes no longer point to it.
+    "SELECT, UPDATE, DELETE": ("mailsearch_thread",),
+    "SELECT, INSERT": (
+        "mailsearch_erasedmessage", "agentic_erasedtext", "agentic_adminact", "agentic_payloadtext", "agentic_seal",
+    ),
+    "SELECT, INSERT, UPDATE": ("agentic_tenantchain",),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +64,7 @@ def role_names(database: str) -> RoleNames:
 
 def make_roles(conn: Connection[TupleRow], names: RoleNames) -> None:
     """Make the roles that are missing. *conn* must be allowed to create roles."""
-    for role, login in ((names.owner, False), (names.app, True), (names.auditor, True), (names.eraser, False)):
+    for role, login in ((names.owner, False), (names.app, True), (names.auditor, True), (names.eraser, True)):
         found = conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
         if not found:
             conn.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(role)))
@@ -59,12 +83,19 @@ def grant_rights(conn: Connection[TupleRow], names: RoleNames) -> None:
         conn.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(role))
     conn.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {}").format(app))
     conn.execute(sql.SQL("GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {}").format(app))
-    for table in ADD_ONLY:
-        name = sql.Identifier(table)
-        conn.execute(sql.SQL("REVOKE UPDATE, DELETE ON {} FROM {}").format(name, app))
-        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(name, auditor))
+    for table in (*ADD_ONLY, *READ_ONLY):
+        name, taken = sql.Identifier(table), "UPDATE, DELETE" if table in ADD_ONLY else "INSERT, UPDATE, DELETE"
+        conn.execute(sql.SQL("REVOKE {} ON {} FROM {}").format(sql.SQL(taken), name, app))
+    for table in (*ADD_ONLY, *READ_ONLY, "agentic_tenantchain", "agentic_runstate", "mailsearch_tenant"):
+        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(sql.Identifier(table), auditor))
+    for rights, tables in ERASER.items():
+        for table in tables:
+            conn.execute(sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(rights), sql.Identifier(table), eraser))
+    conn.execute(sql.SQL("REVOKE DELETE ON agentic_tenantchain FROM {}").format(app))
+    conn.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {}").format(eraser))
     conn.execute(sql.SQL("REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {}").format(app))
-    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA mail_search TO {}").format(app))
+    for role in (app, eraser):
+        conn.execute(sql.SQL("GRANT USAGE ON SCHEMA mail_search TO {}").format(role))
     conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mail_search TO {}").format(app))
 
 

@@ -14,6 +14,8 @@ BASE_DIR = environment.PROJECT
 PM_DATA = environment.data_folder()
 PM_DATABASE_URL = environment.text("PM_DATABASE_URL")
 PM_EMBEDDED = not PM_DATABASE_URL
+# The login of the role `eraser`, for the commands that erase; on embedded defaults it needs no address.
+PM_ERASER_DATABASE_URL = environment.text("PM_ERASER_DATABASE_URL")
 PM_DATABASE_NAME = environment.text("PM_DATABASE_NAME", "mailsearch")
 PM_POOL_SIZE = environment.number("PM_POOL_SIZE", 10, low=1, high=100)
 
@@ -37,6 +39,9 @@ DEBUG = environment.flag("PM_DEBUG")
 if DEBUG and not PM_EMBEDDED:
     raise ImproperlyConfigured("PM_DEBUG must be off where PM_DATABASE_URL is set.")
 ALLOWED_HOSTS = environment.allowed_hosts(embedded=PM_EMBEDDED)
+# Signs the audit's seals; former public keys still check what they signed.
+PM_AUDIT_KEY = environment.audit_key(embedded=PM_EMBEDDED)
+PM_AUDIT_FORMER_KEYS = environment.former_keys()
 
 INSTALLED_APPS = [
     "agentic.server.apps.AuditedAdminConfig",

@@ -52,13 +52,13 @@ def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
         grouping = group(links, known, stored=[(one.thread, one.link) for one in stored])
         groups = grouping.groups
         threads = _threads(cursor, tenant, groups, _by_subject(cursor, tenant, drafts, groups))
-        writing = _Writing(forgotten=[_hashed(name) for name in grouping.forgotten])
+        writing = _Writing(forgotten=[key_of(name) for name in grouping.forgotten])
         placed = [0] * len(drafts)
         for found, thread in zip(groups, threads, strict=True):
             for number in found.arriving:
                 placed[number] = thread
             _note(writing, found, thread, stored, known)
-        _write(cursor, tenant, writing, arrived=[_hashed(one.own) for one in links])
+        _write(cursor, tenant, writing, arrived=[key_of(one.own) for one in links])
     return placed
 
 
@@ -66,12 +66,13 @@ def _mentioned(links: Iterable[Link]) -> set[str]:
     return {name for one in links for name in (one.own, *one.chain)}
 
 
-def _hashed(name: str) -> bytes:
+def key_of(name: str) -> bytes:
+    """What stands for a Message-ID in the table of thread keys."""
     return hashlib.sha256(name.encode("utf-8", "replace")).digest()
 
 
 def _known(cursor: CursorWrapper, tenant: int, names: set[str]) -> dict[str, Known]:
-    by_hash = {_hashed(name): name for name in names}
+    by_hash = {key_of(name): name for name in names}
     cursor.execute(
         "SELECT rfc_id_sha256, thread_id, arrived FROM mailsearch_threadkey"
         " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s)",
@@ -192,7 +193,7 @@ def _candidates(cursor: CursorWrapper, tenant: int, keys: set[bytes]) -> dict[by
 def _note(writing: _Writing, found: Group, thread: int, stored: Sequence[_Stored], known: Mapping[str, Known]) -> None:
     for name in found.ids:
         if name not in known or known[name].thread != thread:
-            writing.keys[_hashed(name)] = thread
+            writing.keys[key_of(name)] = thread
     for number in found.stored:
         if stored[number].thread != thread:
             writing.moves[stored[number].id] = thread

@@ -14,7 +14,7 @@ WITHOUT_MAIL = {
     "mailsearch_tenant", "mailsearch_mailbox", "mailsearch_folder", "mailsearch_mailsource", "mailsearch_grant",
     "mailsearch_grant_mailboxes", "mailsearch_grant_folders", "mailsearch_membership", "mailsearch_apikey",
     "agentic_agentpolicy", "agentic_dailyuse", "agentic_calleruse", "agentic_runstate", "agentic_adminact",
-    "agentic_idempotencykey", "agentic_signinattempt",
+    "agentic_idempotencykey", "agentic_signinattempt", "agentic_seal", "agentic_tenantchain", "agentic_erasedtext",
 }  # fmt: skip
 
 

@@ -1,0 +1,217 @@
+"""Mail and words erased, words that ran out, and the legal hold that stops both: recorded acts of the role `eraser`.
+
+An erasure takes the message out of the store, and out of every run that read it: its evidence and quotes, what a model
+wrote in that run, and whatever else of the run holds words that stood in no other mail. What the run keeps are its
+rows without their words, sentences that rest on other mail alone, and a chain that still verifies.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from agentic.models import (
+    AdminAct,
+    AgentPolicy,
+    Citation,
+    ErasedText,
+    Evidence,
+    PayloadText,
+    RunState,
+    Sentence,
+    TraceEvent,
+)
+from mailsearch.ingest import erasing
+from mailsearch.models import Tenant
+from mailsearch.sessions import Binding, bound
+from mailsearch.terms import positioned_tokens
+
+ERASED, RAN_OUT, HOLD_SET, HOLD_LIFTED = "message erased", "words ran out", "legal hold set", "legal hold lifted"
+_BATCH = 1000
+
+
+class OnHold(Exception):
+    """The tenant is under legal hold, so nothing of it may be erased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure took out."""
+
+    messages: tuple[str, ...]
+    # How many rows of the audit lost their words.
+    texts: int
+
+
+def on_hold(tenant: Tenant) -> bool:
+    """Whether the last recorded act on the tenant's hold set it."""
+    last = AdminAct.objects.filter(tenant=tenant, act__in=(HOLD_SET, HOLD_LIFTED)).order_by("-pk").first()
+    return last is not None and last.act == HOLD_SET
+
+
+def hold(tenant: Tenant, actor: str, reason: str, *, held: bool) -> bool:
+    """Set or lift the legal hold; False where it stood so already, and then nothing is recorded."""
+    with transaction.atomic():
+        _one_at_a_time(tenant)
+        if on_hold(tenant) is held:
+            return False
+        AdminAct.objects.create(tenant=tenant, actor=actor, act=HOLD_SET if held else HOLD_LIFTED, reason=reason)
+    return True
+
+
+def erase(tenant: Tenant, public_id: str, actor: str, reason: str) -> tuple[Erasure, erasing.Erased] | None:
+    """Erase a message from the store and the audit, in one transaction. None where the tenant has no such message.
+
+    Raises OnHold. The second value is for `sweep`.
+    """
+    with bound(_audit(tenant)):
+        _one_at_a_time(tenant)
+        if on_hold(tenant):
+            raise OnHold
+        gone = erasing.erase(tenant, public_id)
+        if gone is None:
+            return None
+        texts = _texts_of(tenant, gone)
+        return Erasure(gone.messages, _delete(tenant, texts, gone, actor, reason)), gone
+
+
+def sweep(tenant: Tenant, gone: erasing.Erased, actor: str, reason: str) -> int:
+    """Erase what runs that were under way have written since of the messages; returns how many rows lost words."""
+    with bound(_audit(tenant)):
+        texts = _texts_of(tenant, gone)
+        return _delete(tenant, texts, gone, actor, reason) if texts else 0
+
+
+def under_way(tenant: Tenant) -> bool:
+    """Whether a run of the tenant may still hold what was erased meanwhile."""
+    return RunState.objects.filter(tenant=tenant, status__in=("queued", "running")).exists()
+
+
+def retention_days(tenant: Tenant) -> int | None:
+    """Days for which the words of the tenant's runs are kept; None for ever."""
+    found = {
+        policy.tenant_id: policy.audit_text_days
+        for policy in AgentPolicy.objects.filter(Q(tenant=tenant) | Q(tenant=None))
+    }
+    return found.get(tenant.pk) or found.get(None)
+
+
+def retain(tenant: Tenant, days: int, actor: str) -> int:
+    """Delete words of runs that are older than *days*, a batch a transaction. Returns how many rows lost theirs.
+
+    Raises OnHold.
+    """
+    total = 0
+    while True:
+        with bound(_audit(tenant)):
+            _one_at_a_time(tenant)
+            if on_hold(tenant):
+                raise OnHold
+            texts = _old_texts(tenant, days)
+            if not texts:
+                return total
+            act = _act(tenant, RAN_OUT, actor, "", texts, {"days": days})
+            _delete_texts(tenant, texts, act)
+            total += len(texts)
+
+
+def _old_texts(tenant: Tenant, days: int) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        row = cursor.fetchone()
+    now: datetime = row[0] if row else datetime.min
+    old = PayloadText.objects.filter(tenant=tenant, run__started_at__lt=now - timedelta(days=days))
+    return list(old.exclude(run__state__status__in=("queued", "running")).values_list("pk", flat=True)[: 20 * _BATCH])
+
+
+def _audit(tenant: Tenant) -> Binding:
+    return Binding(tenant.pk, audit=frozenset({tenant.pk}))
+
+
+def _one_at_a_time(tenant: Tenant) -> None:
+    """Erasures and holds of a tenant wait for each other, so that none slips past a hold that is being set."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(1701994867, %s)", [tenant.pk % 2**31])
+
+
+def _delete(tenant: Tenant, texts: Sequence[uuid.UUID], gone: erasing.Erased, actor: str, reason: str) -> int:
+    act = _act(tenant, ERASED, actor, reason, texts, {"messages": list(gone.messages)})
+    _delete_texts(tenant, texts, act)
+    return len(texts)
+
+
+def _act(
+    tenant: Tenant, act: str, actor: str, reason: str, texts: Sequence[uuid.UUID], more: dict[str, Any]
+) -> AdminAct:
+    """The record of an erasure, which says exactly whose words went."""
+    digest = hashlib.sha256(b"".join(text.bytes for text in sorted(texts))).hexdigest()
+    detail = {"texts": len(texts), "sha256": digest, **more}
+    made: AdminAct = AdminAct.objects.create(tenant=tenant, actor=actor, act=act, detail=detail, reason=reason)
+    return made
+
+
+def _delete_texts(tenant: Tenant, texts: Sequence[uuid.UUID], act: AdminAct) -> None:
+    for start in range(0, len(texts), _BATCH):
+        some = texts[start : start + _BATCH]
+        ErasedText.objects.bulk_create([ErasedText(tenant=tenant, text=text, act=act) for text in some])
+        PayloadText.objects.filter(pk__in=some).delete()
+
+
+def _texts_of(tenant: Tenant, gone: erasing.Erased) -> list[uuid.UUID]:
+    """The texts that stem from the messages, were written by a model that had read them, or hold their words."""
+    runs = set(Evidence.objects.filter(tenant=tenant, message_id__in=gone.messages).values_list("run_id", flat=True))
+    chosen = set(PayloadText.objects.filter(tenant=tenant, message__in=gone.messages).values_list("pk", flat=True))
+    own, rest = _own_words(runs), _resting_elsewhere(runs, gone.messages)
+    written = PayloadText.objects.filter(run__in=runs)
+    chosen |= set(written.filter(kind__in=("event", "sentence", "answer", "widen")).values_list("pk", flat=True))
+    chosen -= own | rest
+    # The caller's question, a person's note, the reason of an act: erased where they repeat words of the messages.
+    if gone.words:
+        about = AdminAct.objects.filter(tenant=tenant).filter(_about(gone.messages))
+        sent = Q(tenant=tenant, run=None, kind="widen", at__gte=gone.since)
+        others = PayloadText.objects.filter(Q(run__in=runs) | Q(pk__in=about.values("payload_id")) | sent)
+        chosen |= set(_holding(others, gone.words))
+    return sorted(chosen)
+
+
+def _own_words(runs: set[int]) -> set[uuid.UUID]:
+    """Texts of events that repeat the caller's own words and nothing else: the first search."""
+    return set(TraceEvent.objects.filter(run__in=runs, step=None).values_list("payload_id", flat=True))
+
+
+def _resting_elsewhere(runs: set[int], messages: Sequence[str]) -> set[uuid.UUID]:
+    """Texts of kept sentences that were verified against other messages alone."""
+    cited = Citation.objects.filter(run__in=runs, message_id__in=messages).values("sentence_id")
+    kept = Sentence.objects.filter(run__in=runs, kept=True).exclude(pk__in=cited)
+    return set(kept.values_list("payload_id", flat=True))
+
+
+def _about(messages: Sequence[str]) -> Q:
+    """Acts on one of *messages*."""
+    return Q(detail__message__in=list(messages))
+
+
+def _holding(texts: "QuerySet[PayloadText]", words: frozenset[str]) -> Iterator[uuid.UUID]:
+    for pk, content in texts.values_list("pk", "content").iterator(chunk_size=_BATCH):
+        if any(lexeme in words for said in _said(json.loads(content)) for lexeme, _ in positioned_tokens(said)):
+            yield pk
+
+
+def _said(value: Any) -> Iterable[str]:
+    """Every string in a JSON value, names too: a model chooses those of its arguments."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, inner in value.items():
+                yield name
+                yield from _said(inner)
+        case list():
+            for inner in value:
+                yield from _said(inner)
