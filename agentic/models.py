@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from agentic.attempts import SignInAttempt as SignInAttempt
 from agentic.payloads import ErasedText as ErasedText
 from agentic.payloads import PayloadText as PayloadText
+from agentic.samples import SampledNote as SampledNote
 from agentic.tables import AccessLog as AccessLog
 from agentic.tables import AdminAct as AdminAct
 from agentic.tables import CallerAttempt as CallerAttempt

@@ -7,6 +7,8 @@ readable, and neither is anything in the run that repeats its words.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from agentic.callers import Principal, current, scope_now
 from agentic.models import Evidence, Run, RunFinished, Seal, Sentence, TraceEvent, WidenAttempt
 from mailsearch.models import Message, Permission
@@ -84,9 +86,14 @@ def readable(scope: Scope, ids: Iterable[str]) -> frozenset[str]:
 
     Mail that was only deleted at its source stays readable where it is evidence.
     """
-    found = Message.objects.filter(public_id__in=set(ids), folder__in=scope.folder_ids)
+    return frozenset(messages_of(scope).filter(public_id__in=set(ids)))
+
+
+def messages_of(scope: Scope) -> QuerySet[Message, str]:
+    """Public ids of all messages that *scope* holds, in a session bound to it; also of those deleted at the source."""
+    found = Message.objects.filter(folder__in=scope.folder_ids)
     if scope.received_from is not None:
         found = found.filter(received_at__gte=scope.received_from)
     if scope.received_until is not None:
         found = found.filter(received_at__lt=scope.received_until)
-    return frozenset(found.values_list("public_id", flat=True))
+    return found.values_list("public_id", flat=True)

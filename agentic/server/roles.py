@@ -23,6 +23,7 @@ ADD_ONLY = (
     "agentic_runfinished",
     "agentic_adminact",
     "agentic_note",
+    "agentic_samplednote",
     "agentic_payloadtext",
     "agentic_seal",
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
 
-from agentic.models import Sentence, WidenAttempt
+from agentic.models import AgentPolicy, Sentence, WidenAttempt
 from mailsearch.models import Permission
 from mailsearch.sessions import Binding, bound
 from tests.agentic.asking import asked
@@ -49,6 +49,8 @@ class Scene:
 def scene(*, runs: bool = True) -> Scene:
     home = house()
     tenant, family = home.office.tenant, (home.office.mailbox("family"),)
+    # A slow machine must not turn an answer into a run that its seconds ended.
+    AgentPolicy.objects.create(tenant=tenant, agentic_max_seconds=60)
     made = Scene(
         home=home,
         jo=person(tenant, "administrator", ALL, family, name="jo"),

@@ -14,7 +14,7 @@ import httpx
 from django.conf import settings
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent
-_START_SECONDS = 60
+_START_SECONDS = 180
 
 
 class ServerProcess:

@@ -98,9 +98,8 @@ def _ask(principal: Principal, expected: Expected, now: datetime, timezone: str,
         console.print("✗ the run can't be read", style="bold red")
         return True
     show(console, response)
-    console.print(
-        f"page: {_SERVED_AT}{reverse('run-page', args=[response['run_id']])} (while `make serve` runs)", style="dim"
-    )
+    page = _SERVED_AT + reverse("run-page", args=[response["run_id"]])
+    console.print(f"page: {page} (while `make serve` runs)", style="dim")
     faults = expected.unmet(response)
     for fault in faults:
         console.print(f"✗ {escape(fault)}", style="bold red")

@@ -11,8 +11,8 @@ from agentic.mailjson import Json
 from agentic.templatetags.mail_words import seconds
 from agentic.web.pages import wording
 
-QUOTED = "quoted: its words were found in the message and are shown"
-CITED = "cited only: its facts were found in the message, its words were not; read the source"
+QUOTED = "its words were found in the message and are shown"
+CITED = "its facts were found in the message, its words were not; read the source"
 
 
 @dataclass(frozen=True, slots=True)

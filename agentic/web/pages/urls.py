@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agentic.web.pages import asking, messages, run_pages, signing_in, usage, widen_pages
+from agentic.web.pages import asking, messages, review_pages, run_pages, signing_in, usage, widen_pages
 
 urlpatterns = [
     path("", signing_in.home, name="home"),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("runs/<str:run>", run_pages.run, name="run-page"),
     path("runs/<str:run>/events", asking.events, name="run-page-events"),
     path("runs/<str:run>/cancel", asking.cancel, name="run-page-cancel"),
+    path("review", review_pages.review, name="review"),
+    path("review/rates", review_pages.review_rates, name="review-rates"),
+    path("review/verdict", review_pages.verdict, name="review-verdict"),
     path("widen-attempts", widen_pages.widen_attempts, name="widen-attempts"),
     path("widen-attempts/seen", widen_pages.seen, name="widen-seen"),
     path("usage", usage.usage, name="usage-page"),

@@ -90,7 +90,7 @@ def load(reader: Reader, sent: Mapping[str, str]) -> Widening:
     groups = [_group(key, members, heads, notes, may) for key, members in grouped.items()]
     chosen = text_of(sent, "seen") or "no"
     shown = [one for one in groups if chosen == "any" or one.seen == (chosen == "yes")]
-    shown.sort(key=lambda one: one.last, reverse=True)
+    shown.sort(key=lambda one: (one.last, one.count), reverse=True)
     return Widening(tuple(shown), callers, tuple(_choices(reader, sent)), len(attempts) == MOST)
 
 
