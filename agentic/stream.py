@@ -9,14 +9,17 @@ import asyncio
 import contextvars
 import json
 import re
+import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 import psycopg
 from asgiref.sync import SyncToAsync, sync_to_async
+from django.conf import settings
 from django.db import close_old_connections, connections
 from django.db.models import Max, QuerySet
 from django_eventstream.channelmanager import ChannelManagerBase
@@ -27,15 +30,13 @@ from django_eventstream.views import Listener, get_listener_manager
 from django_eventstream.views import stream as library_stream
 
 from agentic import audit, records, responses
-from agentic.callers import Principal
+from agentic.callers import Principal, current
 from agentic.models import Run, TraceEvent
 from agentic.records import Record
 from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound, dsn
 
 HEARTBEAT = ": heartbeat\n\n"
-# Also how often the reader's key is looked at again.
-HEARTBEAT_SECONDS = 15.0
 _LISTEN_AGAIN_SECONDS = 0.5
 _NUMBER = re.compile(r"^id: [^\n]*:([0-9]+)$", re.MULTILINE)
 _LAST_ID = re.compile(r"(?:(run_[A-Za-z0-9]{1,40}):)?([0-9]{1,9})")
@@ -69,18 +70,104 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     request.channel_last_ids = dict.fromkeys(request.channels, after)
     listener = Listener()
     listener.channels = request.channels
-    async with listening(), aclosing(library_stream(request, listener)) as pokes:
+    last = after
+    async with listening(), _telling(principal, run) as teller, aclosing(library_stream(request, listener)) as pokes:
         async for numbers in _numbers(pokes):
-            record = await in_worker(records.load, principal, run, own_only=True)
-            if record is None:
-                return
-            rows = [row for row in record.trace if row.seq in numbers]
-            for row in rows:
-                yield frame(record, row)
-            if not rows:
+            if not numbers:
+                if await in_worker(standing, principal, run, last) is not Standing.OPEN:
+                    return
                 yield HEARTBEAT
-            if rows and rows[-1].event == "done":
+                continue
+            told = await teller.told()
+            if told is None:
                 return
+            for number in numbers:
+                yield told.frame(number)
+            last = numbers[-1]
+            if told.is_last(last):
+                return
+
+
+class Standing(Enum):
+    """How a run stands for who would follow it."""
+
+    # It is not there, not the caller's, or the caller's right has ended.
+    CLOSED = "closed"
+    TOLD = "told"
+    OPEN = "open"
+
+
+def standing(principal: Principal, run: str, after: int) -> Standing:
+    """Whether the caller may follow the run now, and whether anything can come after event *after*."""
+    now = current(principal)
+    if now is None:
+        return Standing.CLOSED
+    with bound(Binding(audit=frozenset({now.tenant}))):
+        own = Run.objects.filter(public_id=run, tenant=now.tenant, caller=now.caller).first()
+        if own is None:
+            return Standing.CLOSED
+        is_told = TraceEvent.objects.filter(run=own, event="done", seq__lte=after).exists()
+    return Standing.TOLD if is_told else Standing.OPEN
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one caller may see of a run at one moment, each event rendered once for all who follow it."""
+
+    record: Record
+    _frames: dict[int, str] = field(default_factory=dict)
+
+    def frame(self, number: int) -> str:
+        if number not in self._frames:
+            row = next(row for row in self.record.trace if row.seq == number)
+            self._frames[number] = frame(self.record, row)
+        return self._frames[number]
+
+    def is_last(self, number: int) -> bool:
+        return any(row.seq == number and row.event == "done" for row in self.record.trace)
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Reads a run for all streams of one caller that follow it in this process: hundreds may wait for one event.
+
+    What is told was read after it was asked for, so it holds the rights of that moment and every row rung for before.
+    """
+
+    principal: Principal
+    run: str
+    users: int = 0
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _read_at: float = -1.0
+    _told: _Told | None = None
+
+    async def told(self) -> _Told | None:
+        """None where the caller may not read the run, or not any more."""
+        asked = time.monotonic()
+        async with self._lock:
+            if self._read_at <= asked:
+                began = time.monotonic()
+                record = await in_worker(records.load, self.principal, self.run, own_only=True)
+                self._told = _Told(record) if record else None
+                self._read_at = began
+            return self._told
+
+
+_tellers: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Principal, str], _Teller]]"
+_tellers = weakref.WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def _telling(principal: Principal, run: str) -> AsyncIterator[_Teller]:
+    tellers = _tellers.setdefault(asyncio.get_running_loop(), {})
+    teller = tellers.setdefault((principal, run), _Teller(principal, run))
+    teller.users += 1
+    try:
+        yield teller
+    finally:
+        teller.users -= 1
+        if not teller.users:
+            del tellers[principal, run]
 
 
 def frame(record: Record, row: TraceEvent) -> str:
@@ -198,7 +285,7 @@ async def _numbers(pokes: AsyncIterator[str]) -> AsyncIterator[list[int]]:
             if waiting is None:
                 # A context of its own: the library then reads in the worker that all streams share.
                 waiting = asyncio.create_task(_next(pokes), context=contextvars.Context())
-            done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_SECONDS)
+            done, _ = await asyncio.wait({waiting}, timeout=settings.PM_STREAM_SECONDS)
             if not done:
                 yield []
                 continue

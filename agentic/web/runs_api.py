@@ -63,24 +63,32 @@ class EventsView(ApiView):
     ignores_other_parameters = True
 
     async def get(self, request: Request, run: str) -> HttpResponseBase:
-        """The events of the caller's own run as a stream (SSE), after `Last-Event-ID` where one is given."""
-        return event_stream(self.principal, run, await self._begin(request, run))
+        """The events of the caller's own run as a stream (SSE), after `Last-Event-ID` where one is given.
+
+        204 where there is nothing left to tell.
+        """
+        after, is_told = await self._begin(request, run)
+        if is_told:
+            # A browser's EventSource asks again after every end but this.
+            return HttpResponse(status=204)
+        return event_stream(self.principal, run, after)
 
     async def head(self, request: Request, run: str) -> HttpResponseBase:
         """Whether there would be a stream; none is opened."""
         await self._begin(request, run)
         return HttpResponse(content_type=_EVENT_STREAM, headers={"X-Run-Id": run})
 
-    async def _begin(self, request: Request, run: str) -> int:
-        """The number after which to begin. Raises Problem."""
+    async def _begin(self, request: Request, run: str) -> tuple[int, bool]:
+        """The number after which to begin, and whether that was the last. Raises Problem."""
         try:
             after = stream.last_event(request.headers.get("Last-Event-ID", ""), run)
         except stream.UnreadableLastEventId as error:
             message = "Write the id of an event of this run: <run>:<number>, or the number alone."
             raise Problem("invalid-request", errors=[{"field": "Last-Event-ID", "message": message}]) from error
-        if await in_worker(records.load, self.principal, run, own_only=True) is None:
+        standing = await in_worker(stream.standing, self.principal, run, after)
+        if standing is stream.Standing.CLOSED:
             raise Problem("not-found")
-        return after
+        return after, standing is stream.Standing.TOLD
 
 
 def event_stream(principal: Principal, run: str, after: int = 0) -> HttpResponseBase:

@@ -14,13 +14,17 @@ import httpx
 from django.conf import settings
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent
+# An upper bound, for machines that have much else to do.
 _START_SECONDS = 180
 
 
 class ServerProcess:
-    """A server on the tests' database, with a model at *model_url*. Leaving the block kills it."""
+    """A server on the tests' database, with a model at *model_url*. Leaving the block kills it.
 
-    def __init__(self, model_url: str) -> None:
+    *more* are further settings of its own.
+    """
+
+    def __init__(self, model_url: str, **more: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = int(free.getsockname()[1])
@@ -31,6 +35,7 @@ class ServerProcess:
             "PM_SECRET_KEY": settings.SECRET_KEY,
             "PM_AGENT_BASE_URL": model_url,
             "PM_AGENT_MODEL": "scripted-http",
+            **more,
         }
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the block of this object
 
@@ -53,7 +58,9 @@ class ServerProcess:
             if self._process.poll() is not None or time.monotonic() > until:
                 self.kill()
                 self._told.seek(0)
-                raise RuntimeError(f"the server did not start: {self._told.read().decode()[-2000:]}")
+                told = self._told.read().decode()[-2000:]
+                self._told.close()
+                raise RuntimeError(f"the server did not start: {told}")
             time.sleep(0.02)
         return self
 

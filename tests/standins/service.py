@@ -38,7 +38,8 @@ class Service:
 
     def __enter__(self) -> "Service":
         self._thread.start()
-        until = time.monotonic() + 30
+        # An upper bound, for machines that have much else to do.
+        until = time.monotonic() + 180
         while not self._server.started:
             if time.monotonic() > until or not self._thread.is_alive():
                 raise RuntimeError("the service did not start")
