@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hmac import compare_digest
+from typing import Literal
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
@@ -107,33 +108,49 @@ class Access:
 
 
 def create_key(
-    tenant: Tenant, name: str, access: Access, expires_at: datetime | None = None, *, actor: str = COMMAND_LINE
+    tenant: Tenant,
+    name: str,
+    access: Access,
+    expires_at: datetime | None = None,
+    *,
+    actor: str = COMMAND_LINE,
+    reason: str = "",
 ) -> tuple[ApiKey, str]:
     """Make a key. Returns it with the token, which is kept nowhere. Raises ValueError for unknown permissions."""
     with transaction.atomic():
         grant = access.make_grant(tenant)
         key, token = _write_key(tenant, name, access.permissions, grant, secrets.token_hex(16), expires_at)
-        _note(tenant, actor, "key created", key)
+        _note(tenant, actor, "key created", key, reason)
     return key, token
 
 
-def rotate_key(key: ApiKey, overlap: timedelta, *, actor: str = COMMAND_LINE) -> tuple[ApiKey, str]:
-    """A new key in *key*'s place: the same caller, permissions and grant. The old one ends after *overlap*."""
+def rotate_key(key: ApiKey, overlap: timedelta, *, actor: str = COMMAND_LINE, reason: str = "") -> tuple[ApiKey, str]:
+    """A new key in *key*'s place: the same caller, permissions and grant. The old one ends after *overlap*.
+
+    Runs belong to the caller, so those that the old key started are the new one's, too.
+    """
     with transaction.atomic():
         old = ApiKey.objects.select_for_update().select_related("grant").get(pk=key.pk)
         made = _write_key(old.tenant, old.name, tuple(old.permissions), _copy(old.grant), old.lineage, old.expires_at)
         ends = timezone.now() + overlap
         if old.expires_at is None or old.expires_at > ends:
             ApiKey.objects.filter(pk=old.pk).update(expires_at=ends)
-        _note(old.tenant, actor, "key rotated", made[0])
+        _note(old.tenant, actor, "key rotated", made[0], reason)
     return made
 
 
-def revoke_key(key: ApiKey, *, actor: str = COMMAND_LINE) -> None:
+def revoke_key(key: ApiKey, *, actor: str = COMMAND_LINE, reason: str = "") -> None:
     """End *key* now; a second time changes nothing."""
     with transaction.atomic():
         if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
-            _note(key.tenant, actor, "key revoked", key)
+            _note(key.tenant, actor, "key revoked", key, reason)
+
+
+def state_of(key: ApiKey) -> Literal["valid", "expired", "revoked"]:
+    """Whether *key* opens anything now."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= timezone.now() else "valid"
 
 
 def add_member(
@@ -242,10 +259,10 @@ def _write_key(
     return key, f"pm_{prefix}_{secret}"
 
 
-def _note(tenant: Tenant, actor: str, act: str, key: ApiKey) -> None:
+def _note(tenant: Tenant, actor: str, act: str, key: ApiKey, reason: str) -> None:
     """Who did what to which key. Nothing in it helps to use the key."""
     detail = {"key": key.prefix, "name": key.name, "permissions": list(key.permissions)}
-    AdminAct.objects.create(tenant=tenant, actor=actor, act=act, detail=detail)
+    AdminAct.objects.create(tenant=tenant, actor=actor, act=act, detail=detail, reason=reason)
 
 
 def _copy(grant: Grant) -> Grant:
