@@ -28,8 +28,12 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT_AT_MOST = 3
-# What an attribution announces begins within so many lines.
+_MARKED_WITHIN = 2_000
+# How some programs mark quotes instead of by ">": "--]", "| ", "AB> ", ": ".
+_MARK = re.compile(r"[A-Z]{1,3}>|[^\w\s>\"'“„«(\[<*#@$/.,…¡¿-]{1,2}(?=\s)|[-=]{1,3}[\]>)}|](?=\s|\S)")
+# What an attribution announces begins within so many lines, also behind each line that stands for words left out.
 _AS_NEAR = 4
+_LOOKED_AT_AT_MOST = (_LEFT_OUT_AT_MOST + 1) * (_AS_NEAR + 1)
 _CONTACTS_LINES = 6
 _COLONS = (":", "：")
 _LONGEST_SIGNATURE = 25
@@ -203,7 +207,9 @@ def _attribution(lines: list[_Line], index: int) -> _Opening | None:
         said_by = attribution.speaker(joined) if joined[-1] in _COLONS else None
         if said_by is None:
             continue
-        following = _first_quoted(lines[index + count :])
+        following = _first_quoted(lines[index + count : index + count + _LOOKED_AT_AT_MOST])
+        if following is not None and following.depth == depth:
+            _deepen_marked(following, lines[index + count : index + count + _MARKED_WITHIN])
         if following is not None and following.depth > depth:
             return _Opening(count, _Label("quoted", said_by), deeper=True)
         if following is not None and attribution.is_certain(joined) and _is_dated(joined):
@@ -227,6 +233,15 @@ def _first_quoted(lines: Sequence[_Line]) -> _Line | None:
             return line
         near, left_out = number + 1 + _AS_NEAR, left_out + 1
     return None
+
+
+def _deepen_marked(first: _Line, lines: Sequence[_Line]) -> None:
+    """Count a mark of the program's own as a `>`, where *first* and another of *lines* begin with it."""
+    # A row of a table begins and ends with its mark.
+    mark = None if first.content.endswith("|") else _MARK.match(first.content)
+    marked = [line for line in lines if mark and line.depth == first.depth and line.content.startswith(mark[0])]
+    for line in marked if len(marked) > 1 else ():
+        line.depth += 1
 
 
 def _is_dated(joined: str) -> bool:

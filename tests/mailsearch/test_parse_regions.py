@@ -107,6 +107,20 @@ def test_a_reply_that_trims_what_it_quotes_keeps_its_own_words(left_out: str) ->
     assert found[1:] == [("> Her words.", "Ada Mond"), ("> More.", "Ada Mond")]
 
 
+@pytest.mark.parametrize("mark", ["--]", "| ", "AM> ", ": ", "=> "])
+def test_marks_of_a_programs_own_part_quotes_from_answers(mark: str) -> None:
+    text = (
+        f"On 4 March 2024, Ada Mond wrote:\n\n{mark}Her words.\n{mark}And more.\n\nMy answer.\n\n{mark}Last.\n\nMy end."
+    )
+    found = [words for words, _ in marked(text, "quoted")]
+    assert [f"{mark}Her words.\n{mark}And more.", f"{mark}Last."] == [words for words in found if "wrote:" not in words]
+
+
+def test_a_mark_that_stands_once_is_none() -> None:
+    text = "On 4 March 2024, Ada Mond wrote:\n\n| Her words.\nAnd more."
+    assert marked(text, "quoted")[-1][0].endswith("And more.")
+
+
 def test_words_without_marks_below_a_dated_attribution_stay_quoted() -> None:
     found = marked("Yes.\n\nOn 4 March 2024, at 09:30, Ada Mond wrote:\n\n[...]\n\nHer words.\nAnd more.", "quoted")
     assert "".join(text for text, _ in found).endswith("And more.")
