@@ -193,7 +193,19 @@ def _speaker_before(text: str, people: People) -> str:
     for at in range(len(words) - 1, -1, -1):
         if words[at] in verbs:
             return _subject(words, at, people) or _inverted(words, at, people)
-    return _before_colon(text, people) or _after_preposition(words, people)
+    return _before_colon(text, people) or _after_preposition(words, people) or _possessor(text, people)
+
+
+# What somebody said, as a noun.
+_SAYING = re.compile(
+    r"([^\W_]+)'s? (?:(?:own|exact|last|first) )?(?:words|mail|e-?mail|message|note|letter|reply|answer|statement)\b"
+)
+
+
+def _possessor(text: str, people: People) -> str:
+    """ "Ann's words were ..."."""
+    named = [match.group(1) for match in _SAYING.finditer(text) if match.group(1) in people.names]
+    return named[-1] if named else ""
 
 
 def _before_colon(text: str, people: People) -> str:
@@ -263,6 +275,9 @@ def _speaker_after(text: str, people: People) -> str:
     if words and all(word in people.names or word in _ROLES for word in words):
         return " ".join(word for word in words if word in people.names)
     words = _words(text)[:6]
+    if words[:1] == ["so"] and words[1:2] and words[1] in people.names:
+        # German: "...", so Ann.
+        return _run(words, 1, people)
     verbs = _verbs()
     for at, word in enumerate(words):
         if word in verbs:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from agentic.core.verify.facts import dates, numbers, tokens
+from agentic.core.verify.facts import dates, numbers, spoken, tokens
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.facts.worded import worded
 from agentic.core.verify.words import words_in
@@ -37,11 +37,24 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     if "@" in rest:
         rest = _take(rest, tokens.emails(rest), found)
     months = dates.months_among(words)
+    for reader in _spoken_readers(rest, words, months):
+        rest = _take(rest, reader(rest), found)
     rest = _take_digits(rest, months, found)
     for reader in _word_readers(rest, words, months):
         rest = _take(rest, reader(rest), found)
     _take(rest, worded(rest, words, languages, claims=claims), found)
     return sorted(found, key=lambda fact: fact.start)
+
+
+def _spoken_readers(text: str, words: frozenset[str], months: tuple[str, ...]) -> Iterator[_Reader]:
+    """Readers of what is told in words and may have digits beside it."""
+    if months and not spoken.day_words().isdisjoint(words):
+        yield partial(spoken.spoken_days, months=months)
+    if not spoken.CLOCK_WORDS.isdisjoint(words):
+        yield spoken.spoken_times
+    if not text.isascii() and max(text) > "\u036f":
+        yield spoken.foreign_weekdays
+        yield spoken.han
 
 
 def _word_readers(text: str, words: frozenset[str], months: tuple[str, ...]) -> Iterator[_Reader]:

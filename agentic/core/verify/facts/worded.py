@@ -22,6 +22,7 @@ _POWERS = {
     "tausend": 1000,
     "mille": 1000,
     "mil": 1000,
+    "tysiąc": 1000,
     "million": 10**6,
     "millionen": 10**6,
     "millions": 10**6,
@@ -172,6 +173,10 @@ def _value(group: list[str], table: dict[str, int]) -> int | None:
                 total, current = total + current * power, 0
             else:
                 current *= power
+            continue
+        if power and power >= 1000 and place == 0 and len(group) > 1:
+            # "mille deux cent": a thousand without a number before it.
+            total = power
             continue
         value = table.get(word)
         if value is None or not _adds(current, value):
