@@ -7,14 +7,18 @@ the tenant's chain later, in batches (`seal`), by whoever serves.
 
 from collections.abc import Iterable
 
-from django.db import connection
+from django.db import Error, connection
 
 from agentic.callers import Principal
 from agentic.workers import in_worker
 
 
+class NotRecorded(Exception):
+    """An access could not be written down, so what was asked for is not given out."""
+
+
 async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), via: str = "rest") -> None:
-    """Write down that *principal* reads what *subjects* (public ids) name. Raises django.db.Error if it can't be.
+    """Write down that *principal* reads what *subjects* (public ids) name. Raises NotRecorded.
 
     *kind*: message, raw, thread, attachment, related, search, verify, run, events, export …; *via*: rest, mcp, page.
     """
@@ -23,8 +27,11 @@ async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), 
 
 def note(tenant: int, reader: str, label: str, kind: str, subjects: Iterable[str] = (), via: str = "page") -> None:
     """The same for code that does not run in an event loop. *reader* is "user:<id>", "key:<lineage>" or a command."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT mail_search.record_access(%s, %s, %s, %s, %s, %s)",
-            [tenant, reader, label, kind, via, list(dict.fromkeys(subjects))],
-        )
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT mail_search.record_access(%s, %s, %s, %s, %s, %s)",
+                [tenant, reader, label, kind, via, list(dict.fromkeys(subjects))],
+            )
+    except Error as error:
+        raise NotRecorded from error

@@ -19,7 +19,7 @@ from agentic.core.evidence import EvidenceItem
 from agentic.core.ports import Usage, WidenAttempt
 from agentic.links import RunChain
 from agentic.mailjson import excerpt_json, head_json
-from agentic.rows import Clock, add, put
+from agentic.rows import Clock, add, draw, put
 from mailsearch.hits import MessageText
 from mailsearch.sessions import Binding, writing
 
@@ -173,26 +173,24 @@ class Recorder:
 
     async def add_verification(self, conn: Connection, round_: int, verification: Verification, *, final: bool) -> None:
         """Every unit of one draft, kept or removed, with its citations."""
-        for sentence in verification.sentences:
-            row, link = await self._add_sentence(conn, round_, sentence, final=final)
+        sentences = verification.sentences
+        ids = await draw(conn, models.Sentence, len(sentences)) if sentences else []
+        for row, sentence in zip(ids, sentences, strict=True):
+            await self._add_sentence(conn, row, round_, sentence, final=final)
+            link = self.chain.count
             for citation in sentence.citations:
                 await self.put(conn, models.Citation, sentence=row, sentence_link=link, **_fields(citation))
 
-    async def _add_sentence(self, conn: Connection, round_: int, sentence: Sentence, *, final: bool) -> tuple[int, int]:
-        """Id and place in the chain of the row."""
-        row = await add(
+    async def _add_sentence(self, conn: Connection, row: int, round_: int, sentence: Sentence, *, final: bool) -> None:
+        await self.put(
             conn,
             models.Sentence,
-            self.chain,
-            tenant=self.tenant,
-            run=self.run,
-            at=self.clock.now(),
+            id=row,
             round=round_,
             final=final,
             support=sentence.support or "",
             **_fields(sentence, "citations", "support"),
         )
-        return row, self.chain.count
 
 
 def known_argument(name: str) -> str:

@@ -78,6 +78,21 @@ class ChainState:
     without_words: int = 0
     problems: tuple[str, ...] = ()
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found to be other than it was written."""
+        return self.status != "broken"
+
+    @property
+    def words(self) -> str:
+        """The state in one line for people."""
+        if self.status == "broken":
+            return f"broken: {'; '.join(self.problems)}"
+        if self.status == "open":
+            return f"not sealed yet, {self.count} rows so far agree"
+        erased = f", the words of {self.without_words} erased on record" if self.without_words else ""
+        return f"intact: {self.count} rows{erased}, sealed as entry {self.number} of the tenant's chain"
+
 
 def state(run: Run) -> ChainState:
     """The state of *run*'s chain, in a session that sees its tenant's audit. Takes one query for its rows."""

@@ -19,7 +19,7 @@ from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
 
-from agentic import answering, runs, stream  # noqa: E402 - Django must be set up first
+from agentic import answering, batches, runs, stream  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from agentic.web.bodies import limited  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
@@ -28,6 +28,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SWEEP_SECONDS = 15.0
 _log = logging.getLogger(__name__)
+# A server tells its log of every seal, whatever else it keeps silent about: a place that knows what a database held.
+logging.getLogger("agentic.sealing").setLevel(logging.INFO)
 _django_within_limits = limited(django_application)  # type: ignore[arg-type]
 
 
@@ -74,12 +76,13 @@ async def _warm() -> None:
 
 
 async def _sweep() -> None:
-    """Close the runs of processes that died: at the start, and again for those whose lease had not run out yet."""
+    """Close the runs of processes that died, at the start and again, and seal the accesses that came meanwhile."""
     while True:
         try:
             closed = await runs.close_left_over()
             if closed:
                 _log.warning("closed %s runs that a dead process left", closed)
+            await batches.seal_new()
         except psycopg.Error:
-            _log.warning("could not look for runs that a dead process left")
+            _log.warning("could not look for runs that a dead process left, and for accesses to seal")
         await asyncio.sleep(_SWEEP_SECONDS)

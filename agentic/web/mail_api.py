@@ -37,6 +37,8 @@ class MessageView(MailView):
     async def get(self, request: Request, message: str) -> HttpResponseBase:
         """A message with all its visible text. The text is a stranger's: untrusted."""
         read = await reading.message(await self.scope(), message)
+        if read is not None:
+            await self.seen("message", [message])
         return found(message_json(read) if read else None)
 
 
@@ -50,6 +52,7 @@ class RawMessageView(MailView):
         data = await reading.raw(await self.scope(), message)
         if data is None:
             raise Problem("not-found")
+        await self.seen("raw", [message])
         return _download(data, "message.eml")
 
 
@@ -61,6 +64,7 @@ class ThreadView(MailView):
         messages = await reading.thread(await self.scope(), thread)
         if not messages:
             raise Problem("not-found")
+        await self.seen("thread", [one.head.message_id for one in messages])
         return Response({"thread_id": thread, "total": len(messages), "messages": list(map(message_json, messages))})
 
 
@@ -75,6 +79,7 @@ class AttachmentView(MailView):
         if read is None:
             raise Problem("not-found")
         head, part, info = read
+        await self.seen("attachment", [attachment, head.message_id])
         offset = self.query["offset"]
         end = offset + _CHARACTERS
         return Response(
@@ -100,6 +105,7 @@ class AttachmentFileView(MailView):
         file = await originals.attachment_file(await self.scope(), attachment)
         if file is None:
             raise Problem("not-found")
+        await self.seen("file", [attachment])
         return _download(file.content, file.filename)
 
 
@@ -111,6 +117,8 @@ class RelatedView(MailView):
     async def get(self, request: Request, message: str) -> HttpResponseBase:
         """Messages on the same matter as one, also of other threads."""
         hits = await related.find_related(await self.scope(), message, limit=self.query["limit"])
+        if hits:
+            await self.seen("related", [hit.head.message_id for hit in hits])
         return found({"hits": [hit_json(hit) for hit in hits]} if hits is not None else None)
 
 

@@ -53,6 +53,7 @@ class MessagesView(MailView):
         except InvalidCursor as error:
             message = "This is no cursor of this list."
             raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
+        await self.seen("list", [head.message_id for head in page.heads])
         return Response(
             {
                 "messages": [cleaned_head(head_json(head)) for head in page.heads],

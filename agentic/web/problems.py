@@ -8,7 +8,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, status
 
-from agentic import caps
+from agentic import accesses, caps
 from agentic.admission import IdempotencyConflict, NotPermitted, TooManyRuns
 from agentic.callers import TenantUnclear, Unrecognised
 from agentic.finishing import AuditUnavailable
@@ -90,6 +90,7 @@ _PLAIN: Mapping[type[Exception], tuple[str, str]] = {
     exceptions.ParseError: ("invalid-request", "The body is no JSON object."),
     exceptions.NotFound: ("not-found", ""),
     Http404: ("not-found", ""),
+    accesses.NotRecorded: ("audit-unavailable", "That you read this could not be written down; try again."),
     RequestDataTooBig: ("too-large", "A request body may have 1 MB."),
     TenantUnclear: ("tenant-unclear", "Name the tenant in the header X-Tenant."),
     caps.AgenticSearchOff: ("agentic-search-off", "Its daily cap is 0; an administrator can raise it."),

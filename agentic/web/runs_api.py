@@ -28,7 +28,10 @@ class RunView(ApiView):
 
     async def get(self, request: Request, run: str) -> HttpResponseBase:
         """The response of a run, from what was written down, as far as the caller may read its mail now."""
-        return found(await in_worker(run_json, self.principal, run))
+        told = await in_worker(run_json, self.principal, run)
+        if told is not None:
+            await self.seen("run", [run])
+        return found(told)
 
 
 class RunsView(ApiView):
@@ -71,6 +74,7 @@ class EventsView(ApiView):
         if is_told:
             # A browser's EventSource asks again after every end but this.
             return HttpResponse(status=204)
+        await self.seen("events", [run])
         return event_stream(self.principal, run, after)
 
     async def head(self, request: Request, run: str) -> HttpResponseBase:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentic import answering, filters, runs
+from agentic import accesses, answering, filters, runs
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, scope_now
 from agentic.mailjson import Json, search_json
@@ -83,7 +83,7 @@ def wants_stream(request: Request, given: dict[str, Any]) -> bool:
     return bool(given["stream"]) or "text/event-stream" in request.headers.get("Accept", "")
 
 
-async def plain_search(principal: Principal, given: dict[str, Any]) -> Json:
+async def plain_search(principal: Principal, given: dict[str, Any], via: str = "rest") -> Json:
     """One keyword, semantic or hybrid search. Raises NotPermitted and Problem."""
     if not principal.may(Permission.SEARCH_READ):
         raise NotPermitted(Permission.SEARCH_READ)
@@ -100,12 +100,15 @@ async def plain_search(principal: Principal, given: dict[str, Any]) -> Json:
         now=given.get("now"),
     )
     try:
-        return search_json(await engine.search(scope, request))
+        result = await engine.search(scope, request)
     except InvalidCursor as error:
         message = "This cursor does not belong to this search."
         raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
     except psycopg.OperationalError as error:
         raise Problem("search-unavailable", "Try again.", retry_after=1) from error
+    if result.hits:
+        await accesses.record(principal, "search", [hit.head.message_id for hit in result.hits], via)
+    return search_json(result)
 
 
 async def ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs.Ask:

@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-from agentic.web import account_api, intake_api, mail_api, messages_api, runs_api, search_api, verify_api
+from agentic.web import account_api, audit_api, intake_api, mail_api, messages_api, runs_api, search_api, verify_api
 from agentic.web.views import NowhereView
 
 urlpatterns = [
@@ -22,6 +22,7 @@ urlpatterns = [
     path("attachments/<str:attachment>/file", mail_api.AttachmentFileView.as_view(), name="attachment-file"),
     path("contacts", mail_api.ContactsView.as_view(), name="contacts"),
     path("messages/<str:message>/quarantine", intake_api.QuarantineView.as_view(), name="message-quarantine"),
+    path("audit/<str:what>", audit_api.ExportView.as_view(), name="audit"),
     path("verify", verify_api.VerifyView.as_view(), name="verify"),
     path("me", account_api.MeView.as_view(), name="me"),
     path("usage", account_api.UsageView.as_view(), name="usage"),

@@ -6,7 +6,7 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentic import policies, verifying
+from agentic import accesses, policies, verifying
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, scope_now
 from agentic.mailjson import Json
@@ -30,12 +30,20 @@ class VerifyView(ApiView):
         return Response(await verified(self.principal, given))
 
 
-async def verified(principal: Principal, given: dict[str, Any]) -> Json:
+async def verified(principal: Principal, given: dict[str, Any], via: str = "rest") -> Json:
     """What stands of the answer in a body that VerifySerializer understood, over the mail the caller may read now."""
     policy = given.get("policy") or (await in_worker(policies.effective, principal.tenant)).verification
     scope = await in_worker(scope_now, principal, Permission.SEARCH_READ)
     answer = given["text"] if "text" in given else [_claim(one) for one in given["sentences"]]
-    return await verifying.verify_answer(scope, answer, policy)
+    told = await verifying.verify_answer(scope, answer, policy)
+    await accesses.record(principal, "verify", sorted(_cited(told)), via)
+    return told
+
+
+def _cited(told: Json) -> set[str]:
+    """Ids of the messages whose words are told."""
+    sentences = told["answer"]["sentences"] if told["answer"] else ()
+    return {one["message_id"] for sentence in sentences for one in sentence["citations"]}
 
 
 def _claim(given: dict[str, Any]) -> verifying.Claim:

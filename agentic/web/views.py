@@ -1,6 +1,6 @@
 """What all addresses of the API share: async handlers on DRF, who asks, problems, and nothing kept in caches."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from agentic import accesses
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, Unrecognised
 from agentic.mailjson import Json
@@ -104,6 +105,10 @@ class ApiView(APIView):
 
     async def refuse_method(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         raise problems.Problem("method-not-allowed", f"It takes {', '.join(self.allowed_methods)}.")
+
+    async def seen(self, kind: str, subjects: Iterable[str]) -> None:
+        """Write down what of the mail and the runs the caller is about to be given."""
+        await accesses.record(self.principal, kind, subjects)
 
     @property
     def principal(self) -> Principal:

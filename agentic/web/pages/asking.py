@@ -120,7 +120,7 @@ async def _start(request: HttpRequest, principal: Principal, wanted: Chosen) -> 
 
 async def _search(principal: Principal, wanted: Chosen) -> Json:
     given = await in_worker(ask_form.body, wanted, "hybrid")
-    response = await search_api.plain_search(principal, given)
+    response = await search_api.plain_search(principal, given, "page")
     return {**response, "found": [results.found(hit) for hit in response["hits"]]}
 
 

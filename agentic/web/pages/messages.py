@@ -6,6 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.views.decorators.http import require_POST, require_safe
 
+from agentic import accesses
 from agentic.callers import Principal, principal_of_member
 from agentic.reviewers import Right, mail_scope, rights
 from agentic.web import intake_api
@@ -46,6 +47,7 @@ class Unseen:
 async def message(request: HttpRequest, reader: Reader, message: str) -> HttpResponseBase:
     """One message; `?part=`, `start` and `end` open it at a cited span, `at` further on in a long text."""
     found = await _open(reader, message)
+    await accesses.record(principal_of_member(found.membership), "message", [message], "page")
     text, scope = found.text, found.scope
     part = text.part(request.GET.get("part", "body")) or text.part("body")
     assert part is not None
@@ -77,6 +79,7 @@ async def raw(request: HttpRequest, reader: Reader, message: str) -> HttpRespons
     data = await reading.raw(found.scope, message)
     if data is None:
         raise Http404
+    await accesses.record(principal_of_member(found.membership), "raw", [message], "page")
     response = HttpResponse(data, content_type="application/octet-stream")
     response["Content-Disposition"] = 'attachment; filename="message.eml"'
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"

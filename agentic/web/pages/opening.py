@@ -29,6 +29,8 @@ _NAVIGATION = (
     ("Overview", "overview", Right.AUDIT),
     ("Usage", "usage-page", Right.USAGE),
     ("Settings", "tenant-settings", Right.ADMINISTER),
+    ("Acts", "acts", Right.AUDIT),
+    ("Accesses", "accesses", Right.ADMINISTER),
 )
 
 

@@ -7,7 +7,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from agentic import run_page
+from agentic import accesses, chain, run_page
+from agentic.chain import ChainState
 from agentic.models import Run, RunFinished, RunState
 from agentic.reviewers import Right
 from agentic.run_page import RunRows
@@ -46,13 +47,14 @@ async def run(request: HttpRequest, reader: Reader, run: str) -> HttpResponseBas
     loaded = await in_worker(_load, reader, run[:_LONGEST_ID])
     if loaded is None:
         raise Http404
-    rows, scope = loaded
+    rows, scope, state = loaded
     tab = request.GET.get("tab", "")
     context = {
         "view": run_view.of(rows, scope),
         "tabs": TABS,
         "tab": tab if tab in TABS else "answer",
         "export": address_of("run-export", run),
+        "chain": state,
     }
     return shown(request, reader, "run.html", context)
 
@@ -65,12 +67,15 @@ async def runs(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     return shown(request, reader, "runs.html", {"listed": listed, "choices": choices, "older": older})
 
 
-def _load(reader: Reader, public_id: str) -> tuple[RunRows, str] | None:
+def _load(reader: Reader, public_id: str) -> tuple[RunRows, str, ChainState] | None:
     rows = run_page.load(reader.user, public_id)
     if rows is None:
         return None
     kept = rows.record.run
-    return rows, scopes.of_run(kept.scope, kept.filters, kept.tenant_id)
+    with bound(Binding(audit=frozenset({kept.tenant_id}))):
+        state = chain.state(kept)
+    accesses.note(kept.tenant_id, run_page.caller_of(reader.user), reader.name, "run", [kept.public_id])
+    return rows, scopes.of_run(kept.scope, kept.filters, kept.tenant_id), state
 
 
 def load(reader: Reader, sent: dict[str, str]) -> tuple[list[Listed], list[Choices], str]:

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from agentic.web.pages import asking, messages, review_pages, run_pages, signing_in, usage, widen_pages
+from agentic.web.pages import (
+    asking,
+    exports,
+    messages,
+    record_pages,
+    review_pages,
+    run_pages,
+    signing_in,
+    usage,
+    widen_pages,
+)
 
 urlpatterns = [
     path("", signing_in.home, name="home"),
@@ -12,6 +22,10 @@ urlpatterns = [
     path("ask", asking.ask, name="ask"),
     path("runs", run_pages.runs, name="runs-page"),
     path("runs/<str:run>", run_pages.run, name="run-page"),
+    path("runs/<str:run>/export", exports.run, name="run-export"),
+    path("audit/accesses", record_pages.accesses, name="accesses"),
+    path("audit/acts", record_pages.acts, name="acts"),
+    path("audit/export/<str:what>.<str:form>", exports.audit, name="audit-export"),
     path("runs/<str:run>/events", asking.events, name="run-page-events"),
     path("runs/<str:run>/cancel", asking.cancel, name="run-page-cancel"),
     path("review", review_pages.review, name="review"),
