@@ -93,7 +93,7 @@ def _tenants(reader: Reader, sent: Mapping[str, str]) -> frozenset[int]:
 
 
 def _filtered(tenants: frozenset[int], sent: Mapping[str, str]) -> QuerySet[Sentence]:
-    rows = Sentence.objects.filter(tenant__in=tenants, final=True, structural=False)
+    rows: QuerySet[Sentence] = Sentence.objects.filter(tenant__in=tenants, final=True, structural=False)
     kind = text_of(sent, "kind") or "removed"
     rows = rows if kind == "all" else rows.filter(kept=kind == "kept")
     for name, field in (("reason", "reason"), ("model", "run__model"), ("version", "run__verifier_version")):
