@@ -50,7 +50,7 @@ class Command(BaseCommand):
             )
         self._secrets(tenant, renew=bool(options["new_secrets"]))
         port = int(options["port"])
-        self.stdout.write(f"http://127.0.0.1:{port}/ for people, /admin/ for settings and /v1/ for programs, until Ctrl-C")
+        self.stdout.write(f"http://127.0.0.1:{port}/ for people, /admin/ for settings, /v1/ for programs; until Ctrl-C")
         uvicorn.run(
             "agentic.server.asgi:application",
             host="127.0.0.1",
