@@ -1,5 +1,6 @@
 """Whether a question may become a run: permission, daily cap, runs under way; and then the run's head, written down."""
 
+import asyncio
 import dataclasses
 import time
 from collections.abc import Mapping
@@ -17,9 +18,10 @@ from agentic.callers import Principal, scope_now
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
 from agentic.core.question import Question
+from agentic.finishing import AuditUnavailable
 from agentic.links import RunChain
 from agentic.llm.wire import Prices
-from agentic.policies import EffectivePolicy, effective
+from agentic.policies import SECONDS, EffectivePolicy, effective
 from agentic.rows import Clock
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
@@ -28,6 +30,8 @@ from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, session
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
+# What reading the response from the rows and sending it may take, and at most of a run's seconds.
+_RESPONSE_SECONDS, _RESPONSE_SHARE = 0.15, 0.1
 _NO_PRICES = Prices()
 # For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
@@ -107,8 +111,10 @@ class Started:
     clock: Clock
 
     @property
-    def leaves_by(self) -> float:
-        return self.began + self.limits.max_seconds
+    def ends_by(self) -> float:
+        """When the run's end must be written, so that the response to it leaves within max_seconds."""
+        seconds = self.limits.max_seconds
+        return self.began + seconds - min(_RESPONSE_SECONDS, _RESPONSE_SHARE * seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +128,19 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
     """Admit one run and write down who asks what, within which scope and limits.
 
     Raises NotPermitted, caps.AgenticSearchOff, caps.DailyCapReached, TooManyRuns and IdempotencyConflict. A run that
-    is refused is not counted.
+    is refused is not counted. Raises AuditUnavailable where its time is over before it could be written down.
     """
     if not principal.may(Permission.SEARCH_AGENTIC):
         raise NotPermitted(Permission.SEARCH_AGENTIC)
     began = time.monotonic() if began is None else began
+    try:
+        async with asyncio.timeout_at(began + (ask.max_seconds or SECONDS) * (1 - _RESPONSE_SHARE)):
+            return await _admit(principal, ask, answering, began)
+    except TimeoutError as error:
+        raise AuditUnavailable("the run could not be written down in time") from error
+
+
+async def _admit(principal: Principal, ask: Ask, answering: Models, began: float) -> Started | Replayed:
     policy, zone, scope = await in_worker(_circumstances, principal)
     question = Question(ask.text, ask.now or timezone.now(), ask.timezone or zone, policy.verification, ask.filters)
     limits = Limits(

@@ -73,7 +73,7 @@ def launch(started: Started) -> "asyncio.Task[None]":
 
 async def wait(started: Started, task: "asyncio.Task[None]") -> None:
     """Until the run ended, or must have. Leaving early does not stop it. Raises AuditUnavailable."""
-    done, _ = await asyncio.wait({task}, timeout=max(0.0, started.leaves_by - time.monotonic()))
+    done, _ = await asyncio.wait({task}, timeout=max(0.0, started.ends_by - time.monotonic()))
     if not done:
         raise AuditUnavailable("the run's end was not written in time")
     task.result()
@@ -86,7 +86,7 @@ async def execute(started: Started) -> None:
     )  # fmt: skip
     async with ThreadSensitiveContext():
         try:
-            async with asyncio.timeout_at(started.leaves_by):
+            async with asyncio.timeout_at(started.ends_by):
                 await _drive(started, recorder)
         except asyncio.CancelledError:
             await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "interrupted"))

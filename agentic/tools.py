@@ -147,12 +147,8 @@ class MailTools:
         )
         result = await engine.search(scope, request, embedder=self.embedder)
         hits = result.hits[offset : offset + limit]
-        texts = await reading.messages(scope, [hit.head.message_id for hit in hits])
-        messages = tuple(
-            ToolMessage(texts[hit.head.message_id], hit.excerpts) for hit in hits if hit.head.message_id in texts
-        )
         return ToolResult(
-            messages=messages,
+            messages=tuple(ToolMessage(result.texts[hit.head.message_id], hit.excerpts) for hit in hits),
             total=result.total,
             applied={
                 "query": filters.without(query, result.refused),

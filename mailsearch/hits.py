@@ -207,6 +207,8 @@ class SearchResult:
     indexed_until: datetime | None
     why_empty: str | None
     took_ms: int
+    # The messages of the hits, whole, by public id: read on the way to their excerpts.
+    texts: Mapping[str, MessageText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,12 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
     opened = _pools.get(asyncio.get_running_loop())
     if opened is not None:
         async with opened.connection() as conn:
-            yield conn
+            try:
+                yield conn
+            except asyncio.CancelledError:
+                # Cancelled on its way out of a pipeline, a connection may stay in it, and be of no use to the next one.
+                await conn.close()
+                raise
         return
     conn = await AsyncConnection.connect(dsn(), autocommit=True, prepare_threshold=None)
     try:

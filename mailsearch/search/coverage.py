@@ -1,5 +1,7 @@
 """How much mail a scope holds, and how far it is indexed."""
 
+import math
+import time
 from datetime import datetime
 
 from psycopg import AsyncConnection, sql
@@ -28,19 +30,41 @@ _SOURCES = """
 SELECT b.slug, s.kind, s.state, s.last_sync_at FROM mailsearch_mailsource s
 JOIN mailsearch_mailbox b ON b.id = s.mailbox_id WHERE s.mailbox_id = ANY(%s) AND s.tenant_id = %s ORDER BY b.slug, s.id
 """
+_FRESH_SECONDS = 10.0
+_SCOPES_AT_MOST = 1_000
+_NOTHING = Coverage(0, None, None, None, 1.0, 0)
+_counted: dict[tuple[str, datetime | None], tuple[float, Coverage]] = {}
 
 
 async def of(scope: Scope) -> Coverage:
-    """Counts over the scope alone."""
-    condition, values = scope.condition("m")
+    """Counts over the scope alone, made anew when mail came in, and else when they are ten seconds old.
+
+    Counting touches every message of the scope: far more than a question costs otherwise.
+    """
     async with scope.reading() as conn:
-        model = configured_embedder(await may_leave(conn, scope)).name
-        counted = await _row(conn, sql.SQL(_MESSAGES).format(condition), values)
-        passages = await _row(conn, sql.SQL(_PASSAGES).format(condition), values | {"model": model})
-        unread = await _row(conn, sql.SQL(_UNREAD).format(condition), values)
         until = await indexed_until(conn, scope)
-        cursor = await conn.execute(_SOURCES, [sorted(scope.mailboxes), scope.tenant])
-        sources = await cursor.fetchall()
+        key = (scope.version, until)
+        moment, coverage = _counted.get(key, (-math.inf, _NOTHING))
+        if time.monotonic() - moment > _FRESH_SECONDS:
+            coverage = await _count(conn, scope, until)
+            if len(_counted) >= _SCOPES_AT_MOST:
+                _counted.clear()
+            _counted[key] = time.monotonic(), coverage
+    return coverage
+
+
+async def _count(conn: AsyncConnection[TupleRow], scope: Scope, until: datetime | None) -> Coverage:
+    condition, values = scope.condition("m")
+    model = configured_embedder(await may_leave(conn, scope)).name
+    async with conn.pipeline():
+        asked = [
+            await conn.execute(sql.SQL(_MESSAGES).format(condition), values),
+            await conn.execute(sql.SQL(_PASSAGES).format(condition), values | {"model": model}),
+            await conn.execute(sql.SQL(_UNREAD).format(condition), values),
+            await conn.execute(_SOURCES, [sorted(scope.mailboxes), scope.tenant]),
+        ]
+        sources = await asked.pop().fetchall()
+        counted, passages, unread = [await cursor.fetchone() or (0, None, None) for cursor in asked]
     return Coverage(
         messages_in_scope=counted[0],
         received_from=counted[1],

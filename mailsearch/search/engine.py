@@ -7,7 +7,7 @@ what the words found stands alone.
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 MOST_HITS = 100
 # Seconds that a hybrid search waits for vectors after the query came in.
 PATIENCE = 3.0
-_HYBRID_DEPTH = 200
+# Messages of each way that a fusion looks at.
+_SHALLOW = 200
 # A word that is there says more than a meaning that is near. Measured on questions, paraphrases and questions in
 # another language, anything from 0.6 to 0.8 is as good as the better way or better for each of the three.
 _WORDS_WEIGHT = 0.7
@@ -47,11 +48,22 @@ class _Asked:
     offset: int
     limit: int
     indexed: datetime | None
+    # What of its text the tenant lets go to models elsewhere.
+    may_leave: str
+    # How many messages each way of finding may bring.
+    words_depth: int = DEEPEST
+    meaning_depth: int = DEEPEST
 
     @property
-    def depth(self) -> int:
-        """How many messages each way of finding may bring."""
-        return _HYBRID_DEPTH if self.mode == "hybrid" and not self.request.spread else DEEPEST
+    def end(self) -> int:
+        return self.offset + self.limit
+
+    def looking(self) -> Iterator["_Asked"]:
+        """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
+        if self.request.spread and self.end <= _SHALLOW // 4:
+            yield replace(self, words_depth=_SHALLOW, meaning_depth=_SHALLOW)
+        deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
+        yield replace(self, meaning_depth=deep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,8 @@ class _Found:
     total_is_exact: bool
     # The way that was really gone: keyword where vectors were late.
     mode: Mode
+    # Whether looking deeper may bring more.
+    deeper: bool
 
 
 async def search(
@@ -75,19 +89,22 @@ async def search(
     for vectors. The result's `mode` says `keyword` where they did not come.
     """
     started = time.perf_counter()
-    asked = await _understand(scope, request)
-    if scope.empty or asked.narrowing.leaves_nothing:
-        return _result(asked, (), None, _why_nothing(asked, None), started)
-    found = await _find(asked, embedder, patience)
-    async with scope.reading() as conn:
-        candidates = await showing.candidates(conn, scope, [one.message_id for one in found.fused])
-        hits = _arranged(asked, folded((one.message_id for one in found.fused), candidates))
-        page = hits[asked.offset : asked.offset + asked.limit]
-        shown = await showing.hits(conn, scope, page, asked.offset, _ways(found), found.nearest, asked.plan)
-    end = asked.offset + asked.limit
-    cursor = encode(end, fingerprint(scope, request)) if len(hits) > end and end <= DEEPEST else None
+    understood = await _understand(scope, request)
+    if scope.empty or understood.narrowing.leaves_nothing:
+        return _result(understood, (), None, _why_nothing(understood, None), started)
+    for asked in understood.looking():
+        found = await _find(asked, embedder, patience)
+        async with scope.reading() as conn:
+            candidates = await showing.candidates(conn, scope, [one.message_id for one in found.fused])
+            hits = _arranged(asked, folded((one.message_id for one in found.fused), candidates))
+            page = hits[asked.offset : asked.end]
+            if len(page) < asked.limit and found.deeper:
+                continue
+            shown, texts = await showing.hits(conn, scope, page, asked.offset, _ways(found), found.nearest, asked.plan)
+        break
+    cursor = encode(asked.end, fingerprint(scope, request)) if len(hits) > asked.end <= DEEPEST else None
     result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found), started)
-    return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact)
+    return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
 
 
 async def _understand(scope: Scope, request: SearchRequest) -> _Asked:
@@ -98,9 +115,11 @@ async def _understand(scope: Scope, request: SearchRequest) -> _Asked:
         narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused)
         plan = await keyword.plan(conn, scope, parsed)
         indexed = await indexed_until(conn, scope)
+        leaves = await may_leave(conn, scope)
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
-    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, max(1, min(request.limit, MOST_HITS)), indexed)
+    limit = max(1, min(request.limit, MOST_HITS))
+    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, limit, indexed, leaves)
 
 
 async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _Found:
@@ -123,7 +142,9 @@ async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _F
     total = max(len(fused), by_words.total if by_words else 0)
     mode: Mode = "keyword" if by_words_alone and asked.mode == "hybrid" else asked.mode
     nearest = {one.message_id: one for one in by_meaning or ()}
-    return _Found(fused, nearest, total, exact and len(nearest) < asked.depth, mode)
+    full = len(nearest) >= asked.meaning_depth
+    deeper = asked.words_depth < DEEPEST and (full or len(fused) >= asked.words_depth)
+    return _Found(fused, nearest, total, exact and not full, mode, deeper)
 
 
 async def _by_both(
@@ -140,14 +161,12 @@ async def _by_both(
 
 async def _by_words(asked: _Asked) -> keyword.KeywordHits:
     async with asked.scope.reading() as conn:
-        return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=DEEPEST)
+        return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
 
 
 async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
     """None where there is no embedding to be had."""
-    if embedder is None:
-        async with asked.scope.reading() as conn:
-            embedder = configured_embedder(await may_leave(conn, asked.scope))
+    embedder = embedder or configured_embedder(asked.may_leave)
     try:
         # In a thread: the offline model computes, the remote one waits.
         vectors = await asyncio.to_thread(embedder.embed, [asked.parsed.text])
@@ -156,7 +175,7 @@ async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic
         return None
     async with asked.scope.reading() as conn:
         return await semantic.search(
-            conn, asked.scope, vectors[0].tolist(), embedder.name, asked.narrowing, depth=asked.depth
+            conn, asked.scope, vectors[0].tolist(), embedder.name, asked.narrowing, depth=asked.meaning_depth
         )
 
 

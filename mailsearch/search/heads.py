@@ -11,7 +11,7 @@ from psycopg.rows import DictRow, TupleRow, dict_row
 
 from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
 from mailsearch.scope import Scope
-from mailsearch.search.threads import roots
+from mailsearch.search.threads import ask_roots
 
 _MESSAGES = """
 SELECT m.id, m.public_id, m.thread_id, m.rfc_message_id, b.slug AS mailbox, f.path AS folder, m.subject, m.sent_at,
@@ -50,17 +50,29 @@ class _People:
 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageHead]:
     """Heads by internal id, of those messages that are in scope."""
+    async with conn.pipeline():
+        return await load_within(conn, scope, ids)
+
+
+async def load_within(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageHead]:
+    """The same in a pipeline that is open already."""
+    wanted = list(ids)
     condition, values = scope.condition("m")
     cursor = conn.cursor(row_factory=dict_row)
-    await cursor.execute(sql.SQL(_MESSAGES).format(condition), values | {"ids": list(ids)})
+    await cursor.execute(sql.SQL(_MESSAGES).format(condition), values | {"ids": wanted})
+    # Asked for in the same trip, of which only what is in scope is looked at.
+    asked = await conn.execute(_PARTICIPANTS, [wanted]), await conn.execute(_ATTACHMENTS, [wanted])
     rows = {row["id"]: row for row in await cursor.fetchall()}
     if not rows:
         return {}
+    people = _people(row for row in await asked[0].fetchall() if row[0] in rows)
     containers = {row["container_id"] for row in rows.values() if row["container_id"] is not None}
-    people = await _people(conn, {*rows, *containers})
+    if containers:
+        people |= _people(await (await conn.execute(_PARTICIPANTS, [list(containers)])).fetchall())
+    threads_asked = await ask_roots(conn, {row["thread_id"] for row in rows.values()})
     known = await first_bearers(conn, scope, {name for one in people.values() for name in _names(one)})
-    attachments = await _attachments(conn, list(rows))
-    threads = await roots(conn, {row["thread_id"] for row in rows.values()})
+    threads: dict[int, str] = dict(await threads_asked.fetchall())
+    attachments = _attachments(await asked[1].fetchall())
     nobody = _People({})
     return {
         message_id: _head(
@@ -126,10 +138,9 @@ def _names(people: _People) -> set[str]:
     return {name for pairs in people.by_role.values() for name, _ in pairs if name}
 
 
-async def _people(conn: AsyncConnection[TupleRow], ids: Iterable[int]) -> dict[int, _People]:
-    cursor = await conn.execute(_PARTICIPANTS, [list(ids)])
+def _people(rows: Iterable[TupleRow]) -> dict[int, _People]:
     found: dict[int, dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
-    for message_id, role, name, address in await cursor.fetchall():
+    for message_id, role, name, address in rows:
         found[message_id][role].append((name, address))
     return {message_id: _People(by_role) for message_id, by_role in found.items()}
 
@@ -149,10 +160,8 @@ async def first_bearers(conn: AsyncConnection[TupleRow], scope: Scope, names: It
     return dict(await cursor.fetchall())
 
 
-async def _attachments(conn: AsyncConnection[TupleRow], ids: list[int]) -> dict[int, list[AttachmentInfo]]:
-    cursor = await conn.execute(_ATTACHMENTS, [ids])
+def _attachments(rows: Iterable[Any]) -> dict[int, list[AttachmentInfo]]:
     found: dict[int, list[AttachmentInfo]] = defaultdict(list)
-    rows: list[Any] = await cursor.fetchall()
     for message_id, *values in rows:
         found[message_id].append(AttachmentInfo(*values))
     return found

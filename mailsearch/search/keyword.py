@@ -23,6 +23,9 @@ CAP = 2_000
 # Stems shorter than this say too little across languages.
 _SHORTEST_STEM = 3
 _ENGLISH = "english_stem"
+# What the server's dictionaries make of a word; they never change.
+_WORDS_KEPT = 20_000
+_lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +147,37 @@ async def _stems(
     """Each word's lexemes by all dictionaries, and the words that say nothing in the language of the query."""
     if not words:
         return {}, frozenset()
-    cursor = await conn.execute(
-        "SELECT d.name, w.word, ts_lexize(d.name::regdictionary, w.word)"
-        " FROM unnest(%s::text[]) AS d (name), unnest(%s::text[]) AS w (word)",
-        [dictionaries(), list(words)],
-    )
     stems: dict[str, set[str]] = {word: {word} for word in words}
     stops: dict[str, set[str]] = {}
-    for name, word, lexemes in await cursor.fetchall():
-        if lexemes == []:
-            stops.setdefault(name, set()).add(word)
-        stems[word].update(one for one in lexemes or () if len(one) >= _SHORTEST_STEM)
+    for word, found in (await _lexized(conn, words)).items():
+        for name, lexemes in found:
+            if not lexemes:
+                stops.setdefault(name, set()).add(word)
+            stems[word].update(one for one in lexemes if len(one) >= _SHORTEST_STEM)
     language = max(sorted(stops), key=lambda name: (len(stops[name]), name == _ENGLISH), default=_ENGLISH)
     return {word: frozenset(found) for word, found in stems.items()}, frozenset(stops.get(language, ()))
+
+
+async def _lexized(
+    conn: AsyncConnection[TupleRow], words: Sequence[str]
+) -> Mapping[str, Sequence[tuple[str, Sequence[str]]]]:
+    """What each dictionary that knows it makes of a word: nothing where it is a word that says nothing."""
+    unknown = [word for word in words if word not in _lexemes]
+    if unknown:
+        if len(_lexemes) >= _WORDS_KEPT:
+            _lexemes.clear()
+            unknown = list(words)
+        cursor = await conn.execute(
+            "SELECT d.name, w.word, ts_lexize(d.name::regdictionary, w.word)"
+            " FROM unnest(%s::text[]) AS d (name), unnest(%s::text[]) AS w (word)",
+            [dictionaries(), unknown],
+        )
+        found: dict[str, list[tuple[str, Sequence[str]]]] = {word: [] for word in unknown}
+        for name, word, lexemes in await cursor.fetchall():
+            if lexemes is not None:
+                found[word].append((name, lexemes))
+        _lexemes.update(found)
+    return {word: _lexemes[word] for word in words}
 
 
 def _weighted(term: Term, stems: Mapping[str, frozenset[str]], stops: frozenset[str]) -> WeightedTerm | None:

@@ -128,12 +128,14 @@ async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace 
 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
     """Whole messages by internal id, of those in scope."""
-    found = await heads.load(conn, scope, ids)
-    if not found:
+    wanted = list(ids)
+    if not wanted:
         return {}
-    cursor = await conn.execute(_BODIES, [list(found)])
-    bodies = {row[0]: row[1:] for row in await cursor.fetchall()}
-    attached = await _attached(conn, list(found))
+    async with conn.pipeline():
+        asked = await conn.execute(_BODIES, [wanted]), await conn.execute(_TEXTS, [wanted])
+        found = await heads.load_within(conn, scope, wanted)
+        bodies = {row[0]: row[1:] for row in await asked[0].fetchall()}
+        attached = _attached(await asked[1].fetchall())
     return {
         message_id: _whole(head, bodies[message_id], attached[message_id])
         for message_id, head in found.items()
@@ -151,10 +153,9 @@ def _whole(head: MessageHead, body: Sequence[Any], attached: Sequence[tuple[Part
     return MessageText(head, parts, "\n".join(one for one in (hidden, *(one for _, one in attached)) if one))
 
 
-async def _attached(conn: AsyncConnection[TupleRow], ids: list[int]) -> dict[int, list[tuple[PartText, str]]]:
-    cursor = await conn.execute(_TEXTS, [ids])
+def _attached(rows: Iterable[Any]) -> dict[int, list[tuple[PartText, str]]]:
     found: dict[int, list[tuple[PartText, str]]] = defaultdict(list)
-    for message_id, public_id, filename, text, blocks, page_starts, hidden in await cursor.fetchall():
+    for message_id, public_id, filename, text, blocks, page_starts, hidden in rows:
         part = PartText(f"attachment:{public_id}", text, _blocks(blocks), (), tuple(page_starts), filename)
         found[message_id].append((part, hidden))
     return found

@@ -67,7 +67,8 @@ async def find_related(scope: Scope, message_id: str, limit: int = 10) -> tuple[
         page = folded((one.message_id for one in fused), found)[: max(1, min(limit, MOST_HITS))]
         ways = {one.message_id: one.found_by for one in fused}
         nearest = {one.message_id: one for one in similar}
-        return await showing.hits(conn, scope, page, 0, ways, nearest, KeywordPlan())
+        hits, _ = await showing.hits(conn, scope, page, 0, ways, nearest, KeywordPlan())
+    return hits
 
 
 async def _ids(conn: AsyncConnection[TupleRow], scope: Scope, statement: str, origin: int) -> list[int]:

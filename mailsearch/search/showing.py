@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
-from mailsearch.hits import Hit
+from mailsearch.hits import Hit, MessageText
 from mailsearch.scope import Scope
 from mailsearch.search import reading
 from mailsearch.search.excerpts import Span, excerpts
@@ -39,8 +39,8 @@ async def hits(
     ways: Mapping[int, tuple[str, ...]],
     nearest: Mapping[int, Nearest],
     plan: KeywordPlan,
-) -> tuple[Hit, ...]:
-    """The hits of one page, ranked from *offset* + 1 on."""
+) -> tuple[tuple[Hit, ...], dict[str, MessageText]]:
+    """The hits of one page, ranked from *offset* + 1 on, and their messages by public id."""
     texts = await reading.load(conn, scope, [one.candidate.message_id for one in page])
     names = await _attachment_names(conn, nearest, page)
     shown = []
@@ -52,7 +52,7 @@ async def hits(
         span = _span(near, names) if near is not None else None
         found_by = ways.get(hit.candidate.message_id) or ways.get(hit.best, ())
         shown.append(Hit(text.head, rank, found_by, excerpts(text.parts, plan.lexemes, span), hit.copies))
-    return tuple(shown)
+    return tuple(shown), {text.head.message_id: text for text in texts.values()}
 
 
 def _span(near: Nearest, names: Mapping[int, str]) -> Span:

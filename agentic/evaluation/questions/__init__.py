@@ -153,6 +153,22 @@ def _times(results: Sequence[Asked]) -> dict[str, object]:
         "model_calls": sum(result.model_calls for result in results),
         "tool_calls": sum(result.tool_calls for result in results),
         "tokens": sum(result.tokens for result in results),
+        "by_outcome": _by_outcome(results),
+    }
+
+
+def _by_outcome(results: Sequence[Asked]) -> dict[str, dict[str, float]]:
+    """How many runs ended so, and what one of them took on average: calls of the model, and tokens."""
+    outcomes: dict[str, list[Asked]] = {}
+    for result in results:
+        outcomes.setdefault(result.outcome, []).append(result)
+    return {
+        outcome: {
+            "runs": len(ended),
+            "model_calls": round(sum(one.model_calls for one in ended) / len(ended), 2),
+            "tokens": round(sum(one.tokens for one in ended) / len(ended)),
+        }
+        for outcome, ended in sorted(outcomes.items())
     }
 
 

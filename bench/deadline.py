@@ -1,0 +1,32 @@
+"""Whether every run leaves in time: 1,000 of them (BENCH_RUNS) with short budgets, against random delays and faults.
+
+The model answers late, hangs, ignores that it is cancelled, fails, or writes floods; the tables are locked for a while
+now and then. On a quiet machine `late` is 0. The same seed (BENCH_SEED) draws the same delays and faults.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from bench.loop import corpus, stored_in
+
+_MESSAGES = 500
+_LONGEST = 1_800
+
+
+def run() -> Mapping[str, object]:
+    """`late` of `runs` left after their budget, the `slowest_over_ms` by so much; below 0 all were in time."""
+    folder = corpus(_MESSAGES)
+    done = subprocess.run(
+        [sys.executable, "-m", "bench._hurrying", str(folder)],
+        env={**os.environ, **stored_in(folder)},
+        cwd=Path(__file__).resolve().parents[1],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=_LONGEST,
+    )
+    figures: Mapping[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return figures

@@ -1,0 +1,66 @@
+"""What the loop hands over to be written together, and when."""
+
+import asyncio
+from contextlib import aclosing
+
+from agentic.core.events import Asked, Called, Event, Finished
+from agentic.core.loop import Limits, Loop, Question
+from agentic.core.ports import Prompt, Reply
+from tests.standins.mail_toolbox import MailToolbox
+from tests.standins.running import NOW
+from tests.standins.scripted_model import ScriptedModel, declares, searches
+
+
+def _batches(model: ScriptedModel, toolbox: MailToolbox) -> list[tuple[tuple[Event, ...], int, int]]:
+    """Each batch with how often model and tools had been asked when it came."""
+    loop = Loop(Question("Who accepted the Golf claim?", NOW, "Europe/Berlin"), model, toolbox, Limits())
+
+    async def collect() -> list[tuple[tuple[Event, ...], int, int]]:
+        async with aclosing(loop.batches()) as batches:
+            return [(batch, len(model.prompts), len(toolbox.calls)) async for batch in batches]
+
+    return asyncio.run(collect())
+
+
+def test_the_first_search_and_the_first_question_to_the_model_are_written_together() -> None:
+    first, prompts, calls = _batches(ScriptedModel(declares()), MailToolbox())[0]
+    assert [type(event) for event in first] == [Called, Asked]
+    assert (prompts, calls) == (0, 0)
+
+
+def test_all_calls_of_a_reply_are_written_together_before_the_first_is_made() -> None:
+    model = ScriptedModel(searches("golf", "liability", "insurer"), declares())
+    found = _batches(model, MailToolbox())
+    batch, _, calls = next(one for one in found[1:] if sum(isinstance(event, Called) for event in one[0]) == 3)
+    # Only the asker's own words were searched for until then.
+    assert calls <= 1
+    assert not any(isinstance(event, Finished) for event in batch)
+
+
+def test_what_was_found_is_written_while_the_model_still_thinks() -> None:
+    toolbox = MailToolbox()
+    written = asyncio.Event()
+
+    async def think_until_it_is_written(prompt: Prompt) -> Reply:
+        await written.wait()
+        return declares()
+
+    loop = Loop(
+        Question("Who accepted the Golf claim?", NOW, "Europe/Berlin"),
+        ScriptedModel(think_until_it_is_written, declares()),
+        toolbox,
+        Limits(max_seconds=60),
+    )
+
+    async def drive() -> list[str]:
+        names = []
+        async with aclosing(loop.batches()) as batches:
+            async for batch in batches:
+                names += [type(event).__name__ for event in batch]
+                if "Found" in names:
+                    written.set()
+        return names
+
+    names = asyncio.run(asyncio.wait_for(drive(), 30))
+    assert names.index("Found") < names.index("Replied")
+    assert names[-1] == "Finished"
