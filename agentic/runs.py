@@ -15,7 +15,7 @@ from contextlib import aclosing
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
 
-from agentic import finishing
+from agentic import finishing, verifiers
 from agentic.admission import (
     Ask,
     IdempotencyConflict,
@@ -124,6 +124,7 @@ async def drain(seconds: float = 125.0) -> None:
 
 
 async def _drive(started: Started, recorder: Recorder) -> None:
+    verifiers.warm()
     loop = _loop(started)
     pulse = asyncio.create_task(_pulse(recorder, loop))
     counted = asyncio.create_task(coverage.of(started.scope))
@@ -162,6 +163,7 @@ def _loop(started: Started) -> Loop:
         fallback=started.models.fallback,
         judged=started.policy.model_judge and started.models.chat,
         read_threads=toolbox.threads,
+        ruler=verifiers.rule,
         overhead_seconds=_OVERHEAD_SECONDS + time.monotonic() - started.began,
     )
 

@@ -1,11 +1,12 @@
 """Verifying an answer that somebody else wrote: the rules that a run's answer passes, over mail that it cites by id."""
 
-import asyncio
 import re
 import secrets
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agentic import verifiers
 from agentic.core import verify
 from agentic.core.answer import Draft, DraftQuote, DraftSentence, Policy, Sentence, Verification
 from agentic.core.labels import draw_label
@@ -16,6 +17,8 @@ from mailsearch.hits import MessageText
 from mailsearch.scope import Scope
 from mailsearch.search import reading
 
+# What one answer may take.
+SECONDS = 10.0
 _ID = re.compile(r"msg_[A-Za-z0-9]{1,40}")
 # A marker in prose: `[msg_…]`, or several apart by comma or semicolon.
 _MARKER = re.compile(r"\[ *(msg_[A-Za-z0-9]{1,40}(?: *[,;] *msg_[A-Za-z0-9]{1,40}){0,7}) *\]")
@@ -30,10 +33,13 @@ class Claim:
     quotes: tuple[tuple[str, str], ...] = ()
 
 
-async def verify_answer(scope: Scope, answer: str | Sequence[Claim], policy: Policy) -> Json:
+async def verify_answer(
+    scope: Scope, answer: str | Sequence[Claim], policy: Policy, *, seconds: float = SECONDS
+) -> Json:
     """What of *answer* stands, against the messages in *scope* that it cites.
 
-    Prose cites by `[msg_…]`. A message that is missing or not the caller's is the same: an unknown citation.
+    Prose cites by `[msg_…]`. A message that is missing or not the caller's is the same: an unknown citation. Raises
+    NotVerified where the answer took longer than *seconds*.
     """
     named = dict.fromkeys(_named(answer))
     messages = await reading.messages(scope, named)
@@ -42,7 +48,8 @@ async def verify_answer(scope: Scope, answer: str | Sequence[Claim], policy: Pol
     for message_id in named:
         labels[message_id] = draw_label(texts, labels.values(), secrets.randbelow)
     sources = {labels[message_id]: message for message_id, message in messages.items()}
-    found = await asyncio.to_thread(verify.verify, _draft(answer, labels), sources, policy=policy)
+    until = time.monotonic() + seconds
+    found = await verifiers.verify(_draft(answer, labels), sources, policy, until)
     return _response(_with_ids(found, labels), sources, policy)
 
 

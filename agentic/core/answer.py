@@ -74,7 +74,7 @@ class Sentence:
     # For example {"fact": "1,450 EUR", "source": "1,540 EUR"}; may hold words of mail.
     detail: Mapping[str, str] = field(default_factory=dict)
     citations: tuple[Citation, ...] = ()
-    # A hedge stands before a quote in its stored sentence, or it was cut from a question; the sentence is its `context`.
+    # A hedge stands before a quote in its stored sentence, or it was cut from a question; `context` has it whole.
     qualified: bool = False
     translated: bool = False
     # Header rows and rules of a table: neither claim nor kept on their own.

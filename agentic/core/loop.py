@@ -25,7 +25,7 @@ from agentic.core.question import Question
 from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
 from agentic.core.searching import FIRST_CALL_ID, Search, Searches
 from agentic.core.toolcall import ANSWER, SEARCH
-from agentic.core.verdict import Rules, ThreadReader, Verdict
+from agentic.core.verdict import Ruler, Rules, ThreadReader, Verdict
 
 __all__ = ["Limits", "Loop", "Question"]
 
@@ -51,6 +51,7 @@ class Loop:
         judged: bool = False,
         verify: Rules = default_rules,
         read_threads: ThreadReader | None = None,
+        ruler: Ruler | None = None,
         clock: Clock = time.monotonic,
         overhead_seconds: float = 0.25,
         random: Below = secrets.randbelow,
@@ -60,7 +61,7 @@ class Loop:
         self._fallback = fallback
         self._toolbox = toolbox
         self._limits = limits
-        self._verdict = Verdict(verify, question, read_threads)
+        self._verdict = Verdict(verify, question, read_threads, ruler)
         self._clock = clock
         self._overhead = overhead_seconds
         self._flight = InFlight(clock)
@@ -263,8 +264,7 @@ class Loop:
             draft, self._ledger.sources, frozenset(self._searches.markers), self._budget.deadline
         )
         task = self._flight.start(ruled)
-        if await self._flight.wait_any([task], self._budget.deadline):
-            ruling = task.result()
+        if await self._flight.wait_any([task], self._budget.deadline) and (ruling := task.result()) is not None:
             self._verdict.take(ruling)
             yield Verified(step, round_, ruling.verification, round(1000 * (self._clock() - began)))
         elif not self._flight.stopped:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,6 +17,26 @@ from mailsearch.hits import MessageText
 Threads = Mapping[str, Sequence[MessageText]]
 # Reads the in-scope messages of threads, by thread id, before a moment on the run's clock.
 ThreadReader = Callable[[Collection[str], float], Awaitable[Threads]]
+
+
+class NotVerified(Exception):
+    """Verification did not end in its time, or died. Nothing is known of the draft."""
+
+
+class Ruler(Protocol):
+    """Rules on a draft somewhere else, where it can be stopped: `Verdict.rule` in a process of its own."""
+
+    async def __call__(
+        self,
+        question: Question,
+        draft: Draft,
+        sources: Mapping[str, MessageText],
+        threads: Threads,
+        markers: Collection[str],
+        until: float,
+    ) -> "Ruling":
+        """The ruling, before *until* on the run's clock. Raises NotVerified."""
+        ...
 
 
 class Rules(Protocol):
@@ -72,23 +93,37 @@ class Ruling:
 class Verdict:
     """The rulings of one run. The draft that counts is the last one that was not worse than the one before."""
 
-    def __init__(self, rules: Rules, question: Question, read_threads: ThreadReader | None = None) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        question: Question,
+        read_threads: ThreadReader | None = None,
+        ruler: Ruler | None = None,
+    ) -> None:
         self.ruling: Ruling | None = None
         self.declared = False
         self._rules = rules
         self._question = question
         self._cache = SourceCache()
         self._read_threads = read_threads
+        self._ruler = ruler
 
     async def ruled(
         self, draft: Draft, sources: Mapping[str, MessageText], markers: Collection[str], deadline: float
-    ) -> Ruling:
-        """What `rule` says of *draft* beside the threads of what it cites, while the event loop goes on."""
+    ) -> Ruling | None:
+        """What `rule` says of *draft* beside the threads of what it cites, while the event loop goes on.
+
+        None where that could not be found out.
+        """
         threads: Threads = {}
         if self._read_threads is not None:
             wanted = {message.head.thread_id for label, message in sources.items() if cites(draft, label)}
             threads = await self._read_threads(wanted, deadline)
-        return await asyncio.to_thread(self.rule, draft, sources, threads, markers)
+        if self._ruler is None:
+            return await asyncio.to_thread(self.rule, draft, sources, threads, markers)
+        with suppress(NotVerified):
+            return await self._ruler(self._question, draft, sources, threads, markers, deadline)
+        return None
 
     def rule(
         self, draft: Draft, sources: Mapping[str, MessageText], threads: Threads, markers: Collection[str]

@@ -19,7 +19,7 @@ from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
 
-from agentic import answering, batches, runs, stream  # noqa: E402 - Django must be set up first
+from agentic import answering, batches, runs, stream, verifiers  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from agentic.web.bodies import limited  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
@@ -58,6 +58,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 async def living() -> AsyncIterator[None]:
     """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
+    verifiers.warm()
     await _warm()
     async with sessions.pool(), answering.connected(), stream.listening():
         sweeper = asyncio.create_task(_sweep())
@@ -65,6 +66,7 @@ async def living() -> AsyncIterator[None]:
             yield
         finally:
             sweeper.cancel()
+            await asyncio.to_thread(verifiers.close)
 
 
 async def _warm() -> None:

@@ -11,6 +11,7 @@ from rest_framework import exceptions, status
 from agentic import accesses, caps
 from agentic.admission import IdempotencyConflict, NotPermitted, TooManyRuns
 from agentic.callers import TenantUnclear, Unrecognised
+from agentic.core.verdict import NotVerified
 from agentic.finishing import AuditUnavailable
 from agentic.mailjson import Json, iso
 
@@ -37,6 +38,7 @@ CATALOGUE: Mapping[str, tuple[int, str]] = {
     "rate-limited": (429, "Too many requests."),
     "internal-error": (500, "Something went wrong here."),
     "audit-unavailable": (503, "The run could not be written down, so there is no answer."),
+    "verification-timeout": (503, "The answer could not be verified in time."),
     "search-unavailable": (503, "The mail can't be searched just now."),
 }
 
@@ -94,6 +96,7 @@ _PLAIN: Mapping[type[Exception], tuple[str, str]] = {
     RequestDataTooBig: ("too-large", "A request body may have 1 MB."),
     TenantUnclear: ("tenant-unclear", "Name the tenant in the header X-Tenant."),
     caps.AgenticSearchOff: ("agentic-search-off", "Its daily cap is 0; an administrator can raise it."),
+    NotVerified: ("verification-timeout", "Send fewer sentences, or cite fewer or shorter messages; then try again."),
     IdempotencyConflict: ("idempotency-conflict", "Use a new key for a new request."),
 }
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from agentic import records, responses, runs
+from agentic import records, responses, runs, verifiers
 from agentic.callers import Principal
 from agentic.core.ports import Model
 from tests.standins.scripted_model import ScriptedModel, answers
@@ -21,6 +21,8 @@ def insurer_accepts() -> ScriptedModel:
 
 async def ask(principal: Principal, model: Model, text: str = QUESTION, **more: Any) -> str:
     """The public id of a run that was driven to its end."""
+    # A run's seconds are its own: what a process loads once is loaded before.
+    await asyncio.to_thread(verifiers.ready)
     started = await runs.start(principal, runs.Ask(text, **more), runs.Models(model))
     if isinstance(started, runs.Started):
         await runs.wait(started, runs.launch(started))
