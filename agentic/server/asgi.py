@@ -22,11 +22,14 @@ django_application = get_asgi_application()
 from agentic import answering, batches, runs, stream, verifiers  # noqa: E402 - Django must be set up first
 from agentic.server.start import refuse_bypass  # noqa: E402
 from agentic.web.bodies import limited  # noqa: E402
+from agentic.web.mcp.endpoint import PATH as MCP_PATH  # noqa: E402
+from agentic.web.mcp.endpoint import Endpoint  # noqa: E402
 from mailsearch import embeddings, sessions  # noqa: E402
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SWEEP_SECONDS = 15.0
+mcp = Endpoint()
 _log = logging.getLogger(__name__)
 # A server tells its log of every seal, whatever else it keeps silent about: a place that knows what a database held.
 logging.getLogger("agentic.sealing").setLevel(logging.INFO)
@@ -37,6 +40,8 @@ async def application(scope: MutableMapping[str, Any], receive: Receive, send: S
     """The ASGI entry point."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
+    elif scope["type"] == "http" and scope["path"].rstrip("/") == MCP_PATH:
+        await mcp(scope, receive, send)
     else:
         await _django_within_limits(scope, receive, send)
 
@@ -60,7 +65,7 @@ async def living() -> AsyncIterator[None]:
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     verifiers.warm()
     await _warm()
-    async with sessions.pool(), answering.connected(), stream.listening():
+    async with sessions.pool(), answering.connected(), stream.listening(), mcp.serving():
         sweeper = asyncio.create_task(_sweep())
         try:
             yield

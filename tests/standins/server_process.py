@@ -19,12 +19,13 @@ _START_SECONDS = 180
 
 
 class ServerProcess:
-    """A server on the tests' database, with a model at *model_url*. Leaving the block kills it.
+    """A server of *workers* on the tests' database, with a model at *model_url*. Leaving the block kills it.
 
     *more* are further settings of its own.
     """
 
-    def __init__(self, model_url: str, **more: str) -> None:
+    def __init__(self, model_url: str, workers: int = 1, **more: str) -> None:
+        self._workers = workers
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = int(free.getsockname()[1])
@@ -46,12 +47,24 @@ class ServerProcess:
     def __enter__(self) -> Self:
         command = (sys.executable, "-m", "uvicorn", "agentic.server.asgi:application", "--lifespan", "on")
         self._process = subprocess.Popen(
-            [*command, "--host", "127.0.0.1", "--port", str(self._port), "--log-level", "warning"],
+            [
+                *command,
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(self._port),
+                "--log-level",
+                "warning",
+                "--workers",
+                str(self._workers),
+            ],
             cwd=_PROJECT,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=self._told,
             stderr=subprocess.STDOUT,
+            # A group of its own, so that its workers end with it.
+            start_new_session=True,
         )
         until = time.monotonic() + _START_SECONDS
         while not self._answers():
@@ -71,7 +84,7 @@ class ServerProcess:
     def kill(self) -> None:
         """As `kill -9` does: nothing of the process gets to say anything."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def client(self, headers: dict[str, str]) -> httpx.Client:
