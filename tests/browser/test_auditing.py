@@ -31,10 +31,10 @@ def test_a_run_tells_where_its_time_went_and_what_was_kept_and_removed(site: Sit
     page.locator(".timeline summary", has_text="total 0").last.click()
     expect(page.locator(".timeline details[open]")).to_contain_text("Arguments as sent")
     expect(page.locator(".timeline details[open]")).to_contain_text("workshop")
-    page.click("text=Widen attempts >> nth=1")
+    page.click(".tabs >> text=Widen attempts")
     expect(answer).to_contain_text("outside_scope")
     assert serious(page) == []
-    page.click("text=Evidence")
+    page.click(".tabs >> text=Evidence")
     answer.locator("a.subject").first.click()
     expect(page.locator("h1")).to_contain_text("Golf")
 
@@ -64,17 +64,17 @@ def test_a_random_sample_is_blind_and_gives_the_rates(site: Site) -> None:
     page = site.page(made.jo)
     page.goto(f"{site.url}/review")
     page.fill("[name=note]", "jo was here")
-    page.click("text=Wrongly")
+    page.click("button[value=wrongly]")
     page = site.page(made.ada)
     page.goto(f"{site.url}/review")
-    page.click("text=Draw a random sample")
+    page.click("main >> text=Draw a random sample")
     expect(page.locator("[data-item]")).to_have_count(1)
     expect(page.locator("main")).not_to_contain_text("jo was here")
-    page.click("text=Rightly removed")
+    page.click("button[value=rightly]")
     expect(page.locator("[data-item]")).to_contain_text("rightly")
     with bound(made.audit):
         assert SampledNote.objects.filter(tenant=made.home.office.tenant).count() == 1
-    page.click("text=Rates")
+    page.click("main >> text=Rates")
     # Jo's verdict was none of a sample.
     expect(page.locator("main")).to_contain_text("0 of 1")
     assert serious(page) == []
@@ -102,8 +102,9 @@ def test_a_widen_attempt_leads_to_its_message_which_is_quarantined_for_a_reason(
     page.wait_for_load_state()
     with bound(made.home.office.binding()):
         assert Message.objects.get(pk=made.home.golf.pk).quarantined
-    act = AdminAct.objects.filter(tenant=made.home.office.tenant, act="message quarantined").latest("pk")
-    assert act.reason == "planted instructions"
+    with bound(made.audit):
+        act = AdminAct.objects.filter(tenant=made.home.office.tenant, act="message quarantined").latest("pk")
+        assert act.reason == "planted instructions"
     page.goto(f"{site.url}/runs/{made.runs['answered']}")
     expect(page.locator("main")).not_to_contain_text(QUOTE)
     expect(page.locator("main")).to_contain_text("you may not read now")
