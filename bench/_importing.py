@@ -1,7 +1,8 @@
-"""One import into a Postgres of its own, and the processor seconds that it cost: `python -m bench._importing FOLDER`.
+"""One import into a Postgres of its own, and its cost: `python -m bench._importing FOLDER [--attachments] [--state]`.
 
 A process by itself, so that settings and caches of one measurement don't reach into the next. Counted are the importer,
 its parsing child with its start, and all of the server's processes; not the importer's start, nor making the tables.
+Says `started` where counting begins. With `--state` a hash of all that is stored comes along.
 """
 
 import json
@@ -13,13 +14,14 @@ from pathlib import Path
 import django
 
 
-def main(folder: str, *, read_attachments: bool) -> None:
+def main(folder: str, *, read_attachments: bool, state: bool) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
     django.setup()
     from django.conf import settings
 
     from agentic.server.embedded import EmbeddedPostgres
     from agentic.server.setup import setup_database
+    from bench import _state
     from mailsearch.ingest import pipeline
     from mailsearch.ingest.sources import open_source
     from mailsearch.models import Mailbox, Tenant
@@ -28,20 +30,26 @@ def main(folder: str, *, read_attachments: bool) -> None:
     server.start()
     try:
         setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
-        tenant = Tenant.objects.create(slug=f"bench-{'with' if read_attachments else 'without'}", name="Benchmark")
-        mailbox = Mailbox.objects.create(tenant=tenant, slug="all")
+        tenant, _ = Tenant.objects.get_or_create(slug="bench", defaults={"name": "Benchmark"})
+        mailbox, _ = Mailbox.objects.get_or_create(tenant=tenant, slug="all")
         before = _own_seconds(), _server_seconds(server.data)
+        sys.stdout.write("started\n")
+        sys.stdout.flush()
         summary = pipeline.ingest(open_source(Path(folder)), mailbox=mailbox, read_attachments=read_attachments)
         after = _own_seconds(), _server_seconds(server.data)
+        stored = server.conninfo(settings.PM_DATABASE_NAME)
+        figures = {
+            "messages": summary.new,
+            "lost": summary.lost,
+            "importer_seconds": round(after[0] - before[0], 2),
+            "postgres_seconds": round(after[1] - before[1], 2),
+            "wall_seconds": round(summary.seconds, 2),
+            "peak_megabytes": _peak(),
+            "bytes_a_message": _state.size(stored),
+            **({"state": _state.fingerprint(stored, tenant.pk)} if state else {}),
+        }
     finally:
         server.stop()
-    figures = {
-        "messages": summary.new,
-        "lost": summary.lost,
-        "importer_seconds": round(after[0] - before[0], 2),
-        "postgres_seconds": round(after[1] - before[1], 2),
-        "wall_seconds": round(summary.seconds, 2),
-    }
     sys.stdout.write(json.dumps(figures) + "\n")
 
 
@@ -49,6 +57,11 @@ def _own_seconds() -> float:
     """User and system seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def _peak() -> int:
+    """The most memory that this process and its largest child held, in MB."""
+    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
 
 
 def _server_seconds(data: Path) -> float:
@@ -70,4 +83,4 @@ def _server_seconds(data: Path) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], read_attachments="--attachments" in sys.argv[2:])
+    main(sys.argv[1], read_attachments="--attachments" in sys.argv[2:], state="--state" in sys.argv[2:])

@@ -1,23 +1,24 @@
 """How fast mail is taken in: messages per processor second, with attachments read and without, beside notmuch.
 
 Processor seconds are user and system time of the importer, its child and Postgres; of `notmuch new` all that it used.
-notmuch reads no attachments, so it is the import without them that stands beside it. Runs on Linux.
+notmuch reads no attachments, so it is the import without them that stands beside it. Disk is without raw copies and
+vectors. `BENCH_LARGE=100000` also imports so many messages and a tenth of them, and tells how the time grows; that
+takes many minutes. Runs on Linux.
 """
 
-import json
 import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from bench import _running
 from bench._mail import write_corpus
 
 MESSAGES = 3_000
-_LONGEST = 300
 
 
 def run(messages: int = MESSAGES) -> Mapping[str, object]:
@@ -25,10 +26,9 @@ def run(messages: int = MESSAGES) -> Mapping[str, object]:
     # Short, since a socket stands in it.
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        folder.chmod(0o711)
-        (folder / "mail").mkdir()
-        size = write_corpus(folder / "mail", messages)
-        without, with_ = (_imported(folder, read_attachments=attachments) for attachments in (False, True))
+        size = _fill(folder, messages)
+        without = _running.finish(folder, "without")
+        with_ = _running.finish(folder, "with", "--attachments")
         theirs = _notmuch(folder, messages)
     ours = _rate(without)
     return {
@@ -38,30 +38,39 @@ def run(messages: int = MESSAGES) -> Mapping[str, object]:
         "with_attachments": _rate(with_),
         "notmuch": theirs if theirs is not None else "not measured",
         "ratio": round(ours / theirs, 2) if theirs else "not measured",
+        "bytes_a_message": without["bytes_a_message"],
         "without": without,
         "with": with_,
+        **_growth(int(os.environ.get("BENCH_LARGE", "0"))),
     }
 
 
-def _rate(figures: Mapping[str, float]) -> float:
-    return round(figures["messages"] / (figures["importer_seconds"] + figures["postgres_seconds"]), 1)
+def _growth(large: int) -> Mapping[str, object]:
+    """Processor seconds of *large* messages over those of a tenth of them."""
+    if not large:
+        return {}
+    measured: list[dict[str, Any]] = []
+    for messages in (large // 10, large):
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            folder = Path(name)
+            _fill(folder, messages)
+            measured.append(_running.finish(folder, "large"))
+    tenth, whole = measured
+    return {"growth": round(_seconds(whole) / _seconds(tenth), 2), "tenth": tenth, "large": whole}
 
 
-def _imported(folder: Path, *, read_attachments: bool) -> Mapping[str, float]:
-    data = folder / ("with" if read_attachments else "without")
-    command = [sys.executable, "-m", "bench._importing", str(folder / "mail")]
-    done = subprocess.run(
-        command + ["--attachments"] * read_attachments,
-        env={**os.environ, "PM_DATA": str(data), "PM_DATABASE_URL": "", "PM_DATABASE_NAME": "bench"},
-        cwd=Path(__file__).resolve().parents[1],
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=_LONGEST,
-    )
-    figures: Mapping[str, float] = json.loads(done.stdout.splitlines()[-1])
-    if figures["lost"]:
-        raise RuntimeError(f"The import lost {figures['lost']} messages.")
-    return figures
+def _fill(folder: Path, messages: int) -> int:
+    folder.chmod(0o711)
+    (folder / "mail").mkdir()
+    return write_corpus(folder / "mail", messages)
+
+
+def _rate(figures: Mapping[str, Any]) -> float:
+    return round(int(figures["messages"]) / _seconds(figures), 1)
+
+
+def _seconds(figures: Mapping[str, Any]) -> float:
+    return float(figures["importer_seconds"]) + float(figures["postgres_seconds"])
 
 
 def _notmuch(folder: Path, messages: int) -> float | None:
@@ -75,7 +84,7 @@ def _notmuch(folder: Path, messages: int) -> float | None:
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [program, "--config", str(configuration), "new", "--quiet"], check=True, timeout=_LONGEST, capture_output=True
+        [program, "--config", str(configuration), "new", "--quiet"], check=True, timeout=600, capture_output=True
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -97,23 +97,33 @@ def index_tokens(text: str) -> list[str]:
 
 def positioned_tokens(text: str) -> Iterator[tuple[str, int]]:
     """The lexemes of *text*, each with the number of its word from 1. Several lexemes may share a position."""
+    return zip(*lexemes_and_places(text), strict=True)
+
+
+def lexemes_and_places(text: str) -> tuple[list[str], list[int]]:
+    """`positioned_tokens` as two lists, which is quicker to go through."""
+    lexemes: list[str] = []
+    places: list[int] = []
     at = 0
     text = fold(text)
     for token in (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text):
         # Most tokens are plain words, and this loop is most of what indexing costs.
-        if token.isalpha() and (token.isascii() or token[0] < "\u0e00"):
+        if token.isalpha() and token[0] < "\u0e00":
             at += 1
-            yield token[:LONGEST_LEXEME], at
+            lexemes.append(token if len(token) <= LONGEST_LEXEME else token[:LONGEST_LEXEME])
+            places.append(at)
         elif _DENSE_RUN.match(token):
-            for start in range(len(token)):
-                at += 1
-                yield token[start : start + 2], at
+            lexemes += [token[start : start + 2] for start in range(len(token))]
+            places += range(at + 1, at + 1 + len(token))
+            at += len(token)
         else:
             # An emoji has no parts.
             pieces = _pieces(token) or ((token, 1),)
             for piece, offset in pieces:
-                yield piece, at + offset
+                lexemes.append(piece)
+                places.append(at + offset)
             at += pieces[-1][1]
+    return lexemes, places
 
 
 @lru_cache(50_000)

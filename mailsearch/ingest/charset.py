@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-import chardet
-
 Step = Literal["declared", "utf-8", "windows-1252", "detected", "fallback"]
 
 _ALLOWED = {
@@ -187,6 +185,9 @@ def _nearly_utf8(data: bytes) -> Decoded | None:
 
 
 def _detected(data: bytes) -> Decoded | None:
+    # Loaded when needed: mail that says what it is in hardly ever asks.
+    import chardet
+
     # Lines of plain ASCII tell nothing and cost time.
     lines = [line for line in data[: 50 * _DETECT_BYTES].splitlines(keepends=True) if not line.isascii()]
     sample = b"".join(lines)[:_DETECT_BYTES]

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from icalendar import Calendar
-
 from mailsearch.ingest import charset
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
@@ -32,6 +30,9 @@ class Invitation:
 
 def read(content: bytes) -> Invitation:
     """Read a calendar. Never raises: what is no calendar comes back as its own text with `sound` false."""
+    # Takes longer to load than a hundred messages to read, and most mail invites nobody.
+    from icalendar import Calendar
+
     source = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
     try:
         calendars = Calendar.from_ical(source, multiple=True)

@@ -1,13 +1,22 @@
 """The language that a text is written in, out of those that search can do something with.
 
-The fewer languages there are to choose from, the fewer short texts are taken for one that is much like their own: of
-all that the model knows, "Thanks, see you tomorrow" is Nigerian Pidgin.
+Most texts say it by their small words: a few of those that only one language has, and none of another's, settle it at
+a hundredth of the cost of a model. The model is asked, and loaded, for the rest. The fewer languages there are to
+choose from, the fewer short texts are taken for one that is much like their own: of all that the model knows, "Thanks,
+see you tomorrow" is Nigerian Pidgin.
 """
 
+import io
+import lzma
 import re
+from array import array
+from collections import Counter
 from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
 
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
 
 # Those with a dictionary in Postgres, then others that much mail is written in. `zxx` is no language: logs and codes.
 _LANGUAGES = [
@@ -16,9 +25,35 @@ _LANGUAGES = [
     "bg", "bn", "cs", "et", "fa", "he", "hr", "is", "ja", "ka", "ko", "lv", "mk", "pl", "sk", "sl", "sq", "th", "uk",
     "ur", "vi", "zh", "zxx",
 ]  # fmt: skip
+# Small words that among these languages only one writes so. Scandinavian and Slavic languages share nearly all of
+# theirs with a neighbour, so they are left to the model.
+_SMALL_WORDS = {
+    word: code
+    for code, words in {
+        "en": "the and you that this have with your from which they would been there their what please our has were "
+        "about could should these those when where because only any its also than then them him she who how not be "
+        "can but it it's i'm don't into more some other just know using may out most such very here does did had his "
+        "whether through while since after before",
+        "de": "und nicht ist ich wir sie auf für eine einen einem einer auch dass sich wird werden haben noch bei nach "
+        "aus aber sind zum zur beim über wenn oder ihre ihr diese dieser wie kann das dem des ein mich uns keine",
+        "fr": "vous nous dans avec pas cette est sont être votre notre avez avons aux ces où très sur qui été c'est "
+        "d'un d'une qu'il je leur ils elle cet peut fait bien ainsi",
+        "es": "los las pero están más también hay ha hemos este estos usted nuestro nuestra cuando donde según desde "
+        "hasta muy porque puede",
+        "it": "che della delle degli gli nel nella sono anche questo questa più dalla abbiamo siamo vostra vostro "
+        "nostra nostro perché quanto stato",
+        "pt": "não uma você são também às ao aos pelo pela muito nós nossa nosso isso isto já até foi seu sua",
+        "nl": "het een niet zijn wordt ik wij ook maar voor naar deze hebben heeft wel uit kunnen dat graag onze mijn "
+        "worden zou zoals",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+# So many of them, at least so many different ones, this share of all words, and so many for each one of another's.
+_FEWEST, _FEWEST_DIFFERENT, _SHARE, _FOR_EACH_OTHER = 3, 3, 0.06, 6
 _NONE = "zxx"
 _SHORTEST = 24
 _SAMPLE = 300
+_OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u3040-\ua95f\uac00-\ufaff]")
 # Quoted lines, figures and rules say little about the writer's language.
 _NOISE = re.compile(r"(?m)^>.*$|[0-9_=*#|<>-]+")
 
@@ -27,15 +62,37 @@ def detect(text: str) -> str:
     """ISO 639-1 code of *text*'s language, or "" where it is too short to tell."""
     words = _NOISE.sub(" ", text[: 4 * _SAMPLE]).split()
     # Addresses and links neither.
-    sample = " ".join(word for word in words if "@" not in word and "//" not in word)[:_SAMPLE]
+    sample = " ".join([word for word in words if "@" not in word and "//" not in word])[:_SAMPLE]
     if len(sample) < (_SHORTEST if sample.isascii() else _SHORTEST // 3):
         return ""
-    code, _score = _identifier().classify(sample)
-    return "" if code == _NONE else str(code)
+    code = "" if _OTHER_SCRIPT.search(sample) else _by_small_words(sample.lower().split())
+    if not code:
+        code = str(_identifier().classify(sample)[0])
+    return "" if code == _NONE else code
+
+
+def _by_small_words(words: list[str]) -> str:
+    """The language whose small words *words* hold, or "" where they are too few or another's are among them."""
+    known = [word for word in words if word in _SMALL_WORDS]
+    if len(known) < _FEWEST or len(known) < _SHARE * len(words):
+        return ""
+    (code, count), *_others = Counter(map(_SMALL_WORDS.__getitem__, known)).most_common(1)
+    others = len(known) - count
+    return code if count >= _FOR_EACH_OTHER * others and len(set(known)) - others >= _FEWEST_DIFFERENT else ""
 
 
 @cache
-def _identifier() -> LanguageIdentifier:
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+def _identifier() -> "LanguageIdentifier":
+    """The model, read without a file of its own: a process that may write none has to be able to load it."""
+    # Most imports never come here, and numpy with the model takes longer to load than hundreds of messages to read.
+    import numpy
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    packed = resources.files("py3langid").joinpath(MODEL_FILE).read_bytes()
+    with numpy.load(io.BytesIO(lzma.decompress(packed)), allow_pickle=False) as data:
+        moves, rows = (array(data[name].dtype.char, data[name].tobytes()) for name in ("nextmove", "nextmove_row"))
+        identifier = LanguageIdentifier(
+            data["ptc"], data["pc"], data["classes"].tolist(), moves, data["out_feat"].tolist(), tk_row=rows
+        )
     identifier.set_languages(_LANGUAGES)
     return identifier

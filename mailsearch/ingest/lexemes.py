@@ -7,8 +7,9 @@ would cost more than all the rest of an import.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from struct import Struct
 
-from mailsearch.terms import positioned_tokens
+from mailsearch.terms import lexemes_and_places
 
 # What Postgres allows: bytes of a vector, the highest position, positions of one lexeme.
 _MOST_BYTES = 1_000_000
@@ -17,11 +18,11 @@ _MOST_POSITIONS = 255
 # Words between two fields, so that no phrase runs from one into the other.
 _GAP = 10
 _REMEMBERED = 300_000
-# Every position as it is written for each weight; D is what Postgres takes where none is written.
-_PLACES = {
-    weight: [f"{position}{weight.strip('D')}" for position in range(_LAST_POSITION + 1)]
-    for weight in ("A", "B", "C", "D")
-}
+# A place is a position with its weight in the two bits above, as a tsvector has it.
+_WEIGHTS = {"A": 3 << 14, "B": 2 << 14, "C": 1 << 14, "D": 0}
+_COUNT = Struct(">I").pack
+# What follows a lexeme: the zero byte that ends it, how many places, and the places.
+_PLACES = [Struct(f">xH{count}H").pack for count in range(_MOST_POSITIONS + 1)]
 
 # dictionary, words → stem of each word that has one.
 AskStems = Callable[[str, Sequence[str]], Mapping[str, str]]
@@ -37,82 +38,113 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The lexemes of a message's fields: each with its positions, already as `17C`."""
+    """The lexemes of a message's fields, each with its places in rising order, and the number of words."""
 
-    positions: dict[str, list[str]]
-    # Number of words.
+    places: dict[str, list[int]]
     length: int
-    # The words that a dictionary may know.
-    words: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexLine:
-    """A tsvector in Postgres' notation. `capped`: something did not fit in."""
+    """A tsvector as lexemes with their places. `capped`: something did not fit in."""
 
-    vector: str
+    places: dict[str, list[int]]
     length: int
     capped: bool
+
+    def packed(self) -> bytes:
+        """The vector in Postgres' binary form (`tsvectorrecv`): no parser has to read it."""
+        pieces = [_COUNT(len(self.places))]
+        for lexeme, places in self.places.items():
+            pieces.append(lexeme.encode())
+            pieces.append(_PLACES[len(places)](len(places), *places))
+        return b"".join(pieces)
 
 
 def tokens(fields: Iterable[Field]) -> Tokens:
     """Cut *fields* into lexemes; the first of them keep their places if not everything fits."""
-    positions: dict[str, list[str]] = {}
+    places_of: dict[str, list[int]] = {}
     base = length = 0
     for field in fields:
-        last = 0
-        places_of = _PLACES[field.weight]
-        for lexeme, last in positioned_tokens(field.text):
-            at = base + last
-            place = places_of[at if at < _LAST_POSITION else _LAST_POSITION]
-            places = positions.get(lexeme)
-            if places is None:
-                positions[lexeme] = [place]
-            elif len(places) < _MOST_POSITIONS:
-                places.append(place)
+        lexemes, places = lexemes_and_places(field.text)
+        if not places:
+            base += _GAP
+            continue
+        start, last = _WEIGHTS[field.weight] | base, places[-1]
+        if base + last < _LAST_POSITION:
+            for lexeme, place in zip(lexemes, places, strict=True):
+                if lexeme in places_of:
+                    places_of[lexeme].append(start + place)
+                else:
+                    places_of[lexeme] = [start + place]
+        else:
+            _take_far(places_of, lexemes, places, base, _WEIGHTS[field.weight])
         length += last
         base += last + _GAP
-    words = frozenset(one for one in positions if 2 < len(one) < 40 and one.isalpha() and one[0] < "\u0e00")
-    return Tokens(positions, length, words)
+    return Tokens(places_of, length)
+
+
+def _take_far(
+    places_of: dict[str, list[int]], lexemes: Sequence[str], places: Sequence[int], base: int, weight: int
+) -> None:
+    """Take in a field that runs beyond the last position: what stands there is found, but at no place of its own."""
+    for lexeme, place in zip(lexemes, places, strict=True):
+        at = weight | min(base + place, _LAST_POSITION)
+        known = places_of.setdefault(lexeme, [])
+        if not known or _position(known[-1]) != _LAST_POSITION:
+            known.append(at)
+
+
+def _position(place: int) -> int:
+    return place & _LAST_POSITION
 
 
 def index_line(found: Tokens, stems: Mapping[str, str]) -> IndexLine:
     """The line of *found*, with the stems of its words beside them."""
-    positions = dict(found.positions)
-    stemmed: dict[str, list[str]] = {}
-    for word in found.words:
-        stem = stems.get(word)
-        if stem:
-            stemmed[stem] = stemmed.get(stem, []) + positions[word]
-    for stem, places in stemmed.items():
-        positions[stem] = positions[stem] + places if stem in positions else places
-    if _surely_fits(positions):
-        return IndexLine(" ".join([_piece(*item) for item in positions.items()]), found.length, capped=False)
-    pieces: list[str] = []
+    places_of = dict(found.places)
+    stemmed: dict[str, list[list[int]]] = {}
+    for word, places in found.places.items():
+        if stem := stems.get(word):
+            stemmed.setdefault(stem, []).append(places)
+    for stem, several in stemmed.items():
+        if stem in places_of:
+            several.append(places_of[stem])
+        places_of[stem] = several[0] if len(several) == 1 else _merged(several)
+    return _fitting(places_of, found.length)
+
+
+def _merged(several: Iterable[Sequence[int]]) -> list[int]:
+    """Places of several lexemes in rising order. At one position one place counts, the one with the greater weight."""
+    by_position = {_position(place): place for place in sorted(place for places in several for place in places)}
+    return [by_position[position] for position in sorted(by_position)]
+
+
+def _fitting(places_of: dict[str, list[int]], length: int) -> IndexLine:
+    """As much of a line as a tsvector takes."""
+    if any(len(places) > _MOST_POSITIONS for places in places_of.values()):
+        places_of = {lexeme: places[:_MOST_POSITIONS] for lexeme, places in places_of.items()}
+    characters, count = sum(map(len, places_of)), sum(map(len, places_of.values()))
+    # Even if every character took four bytes.
+    if 4 * characters + 2 * count + 3 * len(places_of) < _MOST_BYTES:
+        return IndexLine(places_of, length, capped=False)
+    fitting: dict[str, list[int]] = {}
     size = 0
-    for lexeme, places in positions.items():
+    for lexeme, places in places_of.items():
         size += _size(lexeme, places)
         if size > _MOST_BYTES:
-            return IndexLine(" ".join(pieces), found.length, capped=True)
-        pieces.append(_piece(lexeme, places))
-    return IndexLine(" ".join(pieces), found.length, capped=False)
+            return IndexLine(fitting, length, capped=True)
+        fitting[lexeme] = places
+    return IndexLine(fitting, length, capped=False)
 
 
-def _surely_fits(positions: Mapping[str, list[str]]) -> bool:
-    """Whether the vector stays within its limit even if every character took four bytes."""
-    characters, places = sum(map(len, positions)), sum(map(len, positions.values()))
-    return 4 * characters + 2 * places + 3 * len(positions) < _MOST_BYTES
-
-
-def _piece(lexeme: str, places: list[str]) -> str:
-    if not lexeme.isalnum():
-        lexeme = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{lexeme}':{','.join(places[:_MOST_POSITIONS])}"
-
-
-def _size(lexeme: str, places: list[str]) -> int:
+def _size(lexeme: str, places: Sequence[int]) -> int:
     # Each lexeme is followed by an aligned count and two bytes a position.
-    return len(lexeme if lexeme.isascii() else lexeme.encode()) + 3 + 2 * min(len(places), _MOST_POSITIONS)
+    return len(lexeme if lexeme.isascii() else lexeme.encode()) + 3 + 2 * len(places)
+
+
+def _has_stem(lexeme: str) -> bool:
+    """Whether a dictionary may know *lexeme*."""
+    return 2 < len(lexeme) < 40 and lexeme.isalpha() and lexeme[0] < "\u0e00"
 
 
 class Stems:
@@ -122,14 +154,14 @@ class Stems:
         self._ask = ask
         self._known: dict[str, dict[str, str]] = {}
 
-    def of(self, dictionary: str, words: Iterable[str]) -> Mapping[str, str]:
-        """Stems by word for at least *words*; a word without one, or that is its own stem, has an empty one."""
+    def of(self, dictionary: str, lexemes: Iterable[str]) -> Mapping[str, str]:
+        """Stems by word for at least those of *lexemes* that are words; one that is its own stem has an empty one."""
         if dictionary == "simple":
             return {}
         known = self._known.setdefault(dictionary, {})
         if len(known) > _REMEMBERED:
             known.clear()
-        missing = [word for word in set(words) if word not in known]
+        missing = [one for one in set(lexemes) - known.keys() if _has_stem(one)]
         if missing:
             found = self._ask(dictionary, missing)
             known.update((word, stem if (stem := found.get(word, "")) != word else "") for word in missing)

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from mailsearch.hits import Authentication, Region
 from mailsearch.ingest import (
     addresses,
-    attachments,
     authentication,
     blocks,
     bodies,
@@ -22,16 +22,20 @@ from mailsearch.ingest import (
     headers,
     invitations,
     language,
-    outlook,
 )
-from mailsearch.ingest.attachments import tnef
 from mailsearch.ingest.bodies import Found, Leaf
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedAttachment, ParsedMessage, ParsedText
 
+if TYPE_CHECKING:
+    from mailsearch.ingest.attachments import tnef
+
 ReadText = Callable[[bytes, str, str], tuple[str, ParsedText]]
 
 LARGEST = 50_000_000
+# How Outlook's two kinds of files begin.
+_COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_TNEF = b"\x78\x9f\x3e\x22"
 _DEEPEST_MESSAGE = 10
 _MOST_MESSAGES = 200
 _OCTETS = "application/octet-stream"
@@ -47,12 +51,17 @@ def parse(raw: bytes, *, trusted_authserv_id: str = "", read_attachments: bool =
     *trusted_authserv_id* names the border whose Authentication-Results may be believed; without one the result is
     unknown. Without *read_attachments* attachments are listed with their bytes and no text.
     """
-    return parse_with(raw, attachments.read_text if read_attachments else _leave_unread, trusted_authserv_id)
+    if not read_attachments:
+        return parse_with(raw, _leave_unread, trusted_authserv_id)
+    # The readers of files take longer to load than a hundred messages to parse.
+    from mailsearch.ingest import attachments
+
+    return parse_with(raw, attachments.read_text, trusted_authserv_id)
 
 
 def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -> ParsedMessage:
     """`parse` with another way to read the text of attachments."""
-    raw, unreadable = outlook.unwrap(raw)
+    raw, unreadable = _unwrapped(raw)
     too_large = len(raw) > LARGEST
     root = entities.read(raw[:LARGEST] if too_large else raw)
     message = _Parser(read_text, trusted_authserv_id).message(root, 0)
@@ -64,6 +73,25 @@ def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -
     if unreadable:
         message = replace(message, defects=(*message.defects, Defect("outlook-unreadable", "", unreadable)))
     return message
+
+
+def _unwrapped(raw: bytes) -> tuple[bytes, str]:
+    """*raw*, or what a `.msg` file holds, and what was wrong with that."""
+    if not raw.startswith(_COMPOUND_FILE):
+        return raw, ""
+    from mailsearch.ingest import outlook
+
+    return outlook.unwrap(raw)
+
+
+def _open_tnef(data: bytes) -> "tnef.Opened | None":
+    """The container of Outlook that *data* is; None where it is none, or can't be read."""
+    if not data.startswith(_TNEF):
+        return None
+    from mailsearch.ingest.attachments import tnef
+
+    opened = tnef.open_container(data)
+    return opened if opened.sound else None
 
 
 def _leave_unread(_content: bytes, _content_type: str, _filename: str) -> tuple[str, ParsedText]:
@@ -158,11 +186,10 @@ class _Parser:
         if depth < _DEEPEST_MESSAGE and _is_mail(kind, name, data):
             inner = _Parser(self.read_text, "").message(entities.read(data), depth + 1)
             return [_as_attachment(name, kind, data, inner)], [inner]
-        if data.startswith(tnef.SIGNATURE):
-            opened = tnef.open_container(data)
-            if opened.sound:
-                found.spare.append(opened.text)
-                return [self._file(title, _OCTETS, content) for title, content in opened.files], []
+        opened = _open_tnef(data)
+        if opened is not None:
+            found.spare.append(opened.text)
+            return [self._file(title, _OCTETS, content) for title, content in opened.files], []
         if kind == "text/calendar" or name.lower().endswith(".ics"):
             found.facts |= {key: value for key, value in invitations.read(data).facts.items() if key not in found.facts}
         listed = replace(self._file(name, kind, data), inline=leaf.inline)

@@ -182,13 +182,15 @@ def _fresh(target: _Target, batch: Sequence[RawMail], summary: Summary) -> list[
 
 
 def _parse(worker: Worker, target: _Target, fresh: Sequence[_Fresh]) -> list[Draft]:
-    return [_draft(worker, target, one) for one in fresh]
-
-
-def _draft(worker: Worker, target: _Target, one: _Fresh) -> Draft:
-    parsed = worker.parse(
-        one.mail.data, trusted_authserv_id=target.mailbox.authserv_id, read_attachments=target.read_attachments
+    parsed = worker.parse_many(
+        [one.mail.data for one in fresh],
+        trusted_authserv_id=target.mailbox.authserv_id,
+        read_attachments=target.read_attachments,
     )
+    return [_draft(target, one, found) for one, found in zip(fresh, parsed, strict=True)]
+
+
+def _draft(target: _Target, one: _Fresh, parsed: ParsedMessage) -> Draft:
     try:
         made = drafts.draft(one.mail, parsed, one.identity, timezone.now())
     except Exception as error:  # noqa: BLE001

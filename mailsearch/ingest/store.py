@@ -7,7 +7,9 @@ from there. A lock of the tenant makes importers of one tenant write one after a
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
 from django.db import connection
@@ -42,6 +44,9 @@ _COLUMNS = {
     "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
 }  # fmt: skip
 TEXT_VERSION = 1
+# A row of the search documents in COPY's binary form: the count of fields, then each with its size before it.
+_DOCUMENT = Struct(">hiqiqi?iqi").pack
+_LENGTH = Struct(">ii").pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ class _Rows:
     raw: list[tuple[Any, ...]]
     participants: list[tuple[Any, ...]]
     attachments: list[tuple[Any, ...]]
-    document: tuple[Any, ...]
+    document: bytes
     passages: list[tuple[Any, ...]]
 
 
@@ -172,7 +177,7 @@ def _insert(
     _copy(cursor, "rawmessage", (row for one in rows for row in one.raw))
     _copy(cursor, "participant", (row for one in rows for row in one.participants))
     _copy(cursor, "attachment", (row for one in rows for row in one.attachments))
-    _copy(cursor, "searchdocument", (one.document for one in rows))
+    _copy_packed(cursor, "searchdocument", (one.document for one in rows))
     _copy(cursor, "passage", (row for one in rows for row in one.passages))
 
 
@@ -180,7 +185,7 @@ def _index_lines(drafts: Sequence[Draft], stems: Stems) -> Iterator[IndexLine]:
     """The index line of each draft. Stems are asked for once a language, not once a message."""
     words: dict[str, set[str]] = {}
     for one in drafts:
-        words.setdefault(dictionary(one.parsed.language), set()).update(one.index.words)
+        words.setdefault(dictionary(one.parsed.language), set()).update(one.index.places)
     known = {name: stems.of(name, found) for name, found in words.items()}
     for one in drafts:
         line = index_line(one.index, known[dictionary(one.parsed.language)])
@@ -200,13 +205,32 @@ def _take_ids(cursor: CursorWrapper, table: str, count: int) -> list[int]:
 
 
 def _copy(cursor: CursorWrapper, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    with _incoming(cursor, table) as columns, cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _copy_packed(cursor: CursorWrapper, table: str, rows: Iterable[bytes]) -> None:
+    """`_copy` for rows in Postgres' binary form."""
+    with (
+        _incoming(cursor, table) as columns,
+        cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
+    ):
+        # Signature, flags and length of a header that has no more; at the end a row with no count of fields.
+        copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+        for row in rows:
+            copy.write(row)
+        copy.write(b"\xff\xff")
+
+
+@contextmanager
+def _incoming(cursor: CursorWrapper, table: str) -> Iterator[str]:
+    """A table of this transaction for rows of *table*, which get there at the end; gives its columns."""
     columns = ", ".join(f'"{name}"' for name in _COLUMNS[table])
     cursor.execute(
         f"CREATE TEMP TABLE incoming_{table} ON COMMIT DROP AS SELECT {columns} FROM mailsearch_{table} WITH NO DATA"  # noqa: S608
     )
-    with cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN") as copy:
-        for row in rows:
-            copy.write_row(row)
+    yield columns
     cursor.execute(f"INSERT INTO mailsearch_{table} ({columns}) SELECT {columns} FROM incoming_{table}")  # noqa: S608
 
 
@@ -235,12 +259,20 @@ def _rows(
             )
             for position, (attachment_id, found) in enumerate(zip(attachment_ids, parsed.attachments, strict=True))
         ],
-        document=(*head, number, line.vector, line.length),
+        document=_document(head, number, line),
         passages=[
             (*head, number, None if span.attachment is None else attachment_ids[span.attachment], span.start, span.end)
             for span in one.spans
         ],
     )  # fmt: skip
+
+
+def _document(head: tuple[int, int, bool], number: int, line: IndexLine) -> bytes:
+    tenant, mailbox, quarantined = head
+    vector = line.packed()
+    return (
+        _DOCUMENT(6, 8, tenant, 8, mailbox, 1, quarantined, 8, number, len(vector)) + vector + _LENGTH(4, line.length)
+    )
 
 
 def _message(

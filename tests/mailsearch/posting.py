@@ -179,12 +179,20 @@ def _store(tenant: Tenant, mailbox: Mailbox, folder: Folder, letter: Letter) -> 
 def _index(message: Message, common: dict[str, object], fields: Sequence[Field], language: str) -> None:
     found = tokens(fields)
     name = dictionary(language)
-    line = index_line(found, Stems(ask_stems).of(name, found.words))
+    line = index_line(found, Stems(ask_stems).of(name, found.places))
+    weights = ["", "C", "B", "A"]
+    vector = " ".join(
+        "'{}':{}".format(
+            lexeme.replace("\\", "\\\\").replace("'", "''"),
+            ",".join(f"{place & 0x3FFF}{weights[place >> 14]}" for place in places),
+        )
+        for lexeme, places in line.places.items()
+    )
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO mailsearch_searchdocument (tenant_id, mailbox_id, quarantined, message_id, words, length)"
             " VALUES (%s, %s, %s, %s, %s::tsvector, %s)",
-            [message.tenant_id, message.mailbox_id, message.quarantined, message.pk, line.vector, line.length],
+            [message.tenant_id, message.mailbox_id, message.quarantined, message.pk, vector, line.length],
         )
 
 

@@ -317,23 +317,36 @@ SEED = HEAD + parts(
 )
 
 
+SAMPLE = Path(__file__).resolve().parents[2] / "sample" / "mail"
+SEEDS = [SEED, *(path.read_bytes() for path in sorted(SAMPLE.rglob("*.eml"))[::20])]
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_mutation_of_a_message_raises(data: st.DataObject) -> None:
-    raw = bytearray(SEED)
+    raw = data.draw(st.sampled_from(SEEDS))
     for _ in range(data.draw(st.integers(1, 6))):
-        start = data.draw(st.integers(0, max(len(raw) - 1, 0)))
+        start = data.draw(st.integers(0, len(raw)))
         end = min(start + data.draw(st.integers(0, 60)), len(raw))
-        kind = data.draw(st.sampled_from(["cut", "flip", "repeat", "insert"]))
-        if kind == "cut":
-            del raw[start:end]
-        elif kind == "flip" and raw:
-            raw[start] ^= 1 << data.draw(st.integers(0, 7))
-        elif kind == "repeat":
-            raw[start:start] = raw[start:end] * 3
-        else:
-            raw[start:start] = data.draw(st.binary(max_size=20))
-    assert_storable(mime.parse(bytes(raw)))
+        kind = data.draw(st.sampled_from(["cut", "flip", "repeat", "insert", "move", "nest"]))
+        raw = mutated(raw, kind, start, end, data)
+    assert_storable(mime.parse(raw))
+
+
+def mutated(raw: bytes, kind: str, start: int, end: int, data: st.DataObject) -> bytes:
+    """*raw* with one thing done to the bytes between *start* and *end*."""
+    before, piece, after = raw[:start], raw[start:end], raw[end:]
+    if kind == "flip" and piece:
+        flipped = piece[0] ^ 1 << data.draw(st.integers(0, 7))
+        return before + bytes([flipped]) + piece[1:] + after
+    if kind == "move":
+        rest = before + after
+        at = data.draw(st.integers(0, len(rest)))
+        return rest[:at] + piece + rest[at:]
+    if kind == "nest":
+        return HEAD + parts("mixed", PLAIN + b"See below.", b"Content-Type: message/rfc822\r\n\r\n" + raw)
+    changed = {"repeat": piece * 4, "insert": piece + data.draw(st.binary(max_size=20))}
+    return before + changed.get(kind, b"") + after
 
 
 @settings(max_examples=150, deadline=None)

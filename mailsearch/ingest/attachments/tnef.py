@@ -9,7 +9,6 @@ from mailsearch.ingest import charset, headers, html, plain
 from mailsearch.ingest.attachments import rtf
 from mailsearch.ingest.parsed import ParsedText
 
-SIGNATURE = b"\x78\x9f\x3e\x22"
 _MOST_FILES = 500
 _EMPTY = ParsedText("")
 

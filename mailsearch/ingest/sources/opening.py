@@ -105,11 +105,12 @@ def open_source(path: Path) -> Source:
 
 def _sources_of_file(path: Path, status: os.stat_result, folder: str) -> Iterator[Source]:
     """The file as a source, or nothing where it is no mail."""
-    head = _head(path)
     ending = path.suffix.lower()
     if ending in _MESSAGE_ENDINGS:
         yield SingleMessage(path, folder)
-    elif is_from_line(head.lstrip(b"\r\n").partition(b"\n")[0]) or (ending in (".mbox", ".mbx") and status.st_size):
+        return
+    head = _head(path)
+    if is_from_line(head.lstrip(b"\r\n").partition(b"\n")[0]) or (ending in (".mbox", ".mbx") and status.st_size):
         stem = folder_name(path.stem)
         yield Mbox(path, f"{folder}/{stem}" if folder else stem)
     elif head.startswith(_COMPOUND_FILE):
