@@ -66,6 +66,8 @@ def _sure_ones(ask: Ask, candidates: Sequence[Candidate], at_least: float) -> tu
     # Words that somebody passed on are taken from the mail that wrote them, where that is at hand.
     first_hand = {_bare(one) for one in candidates if not one.sentence.forwarded}
     candidates = [one for one in candidates if not (one.sentence.forwarded and _bare(one) in first_hand)]
+    # Where somebody is asked about, mail in which they have no part says nothing.
+    candidates = [one for one in candidates if one.features.speaker > weights.NO_PART]
     passing = [one for one in candidates if not _is_vetoed(ask, one)]
     if not passing or passing[0].score < at_least or passing[0] is not candidates[0]:
         return ()
@@ -84,7 +86,7 @@ def _bare(candidate: Candidate) -> str:
 
 def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
     features = candidate.features
-    if features.missing > weights.MISSING_AT_MOST or features.proper_missing > 0.5 or features.speaker <= -0.5:
+    if features.missing > weights.MISSING_AT_MOST or features.proper_missing > 0.5:
         return True
     return bool(ask.head) and features.head < weights.HEAD_AT_LEAST
 

@@ -20,18 +20,19 @@ _BREAKS = (". ", "; ", ", ", " ")
 
 
 def draft(choices: list[Choice], language: str, sources: Mapping[str, MessageText]) -> tuple[DraftSentence, ...]:
-    """The sentences that stand, in order; empty if for one ask none stands."""
+    """The sentences that stand, in order; empty if for one ask the surest one does not: others only go with it."""
     cache = SourceCache()
     sentences: dict[str, DraftSentence] = {}
     for choice in choices:
-        stood = 0
+        surest = max(choice.chosen, key=lambda one: one.score, default=None)
+        stood = []
         for candidate in choice.chosen:
             before = choice.ask.expectation.kind == "reason"
             sentence = _standing(candidate, language, before, sources, cache)
             if sentence is not None:
                 sentences.setdefault(sentence.text, sentence)
-                stood += 1
-        if not stood:
+                stood.append(candidate)
+        if not any(candidate is surest for candidate in stood):
             return ()
     return tuple(sentences.values())
 

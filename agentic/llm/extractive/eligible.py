@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from agentic.llm.extractive import patterns
-from agentic.llm.extractive.kinds import CONTACT
+from agentic.llm.extractive.kinds import CONTACT, STRICT
 from agentic.llm.extractive.reading import Reading, Sentence
 from agentic.llm.extractive.words import fold, stop_words
 
@@ -12,6 +12,7 @@ _FEWEST_TELLING = 2
 # As many senders and more with the very same sentence: a footer of a list or of a provider.
 _FOOTER_SENDERS = 3
 _LETTERS_AT_LEAST = 0.6
+_LONG, _LETTERS_OF_LONG = 8, 0.5
 # Kinds that a signature may answer.
 _SIGNED = CONTACT | {"url", "identifier", "place"}
 
@@ -39,11 +40,11 @@ def is_eligible(sentence: Sentence, kind: str) -> bool:
         return False
     if kind in CONTACT or kind == "identifier":
         return True
-    if text.rstrip("\"' )*").endswith("?") or patterns.line("salutation").match(text):
+    if text.rstrip("\"' )*").endswith(("?", "؟", "？")) or patterns.line("salutation").match(text):
         return False
     if patterns.line("unsure").search(" ".join(text.split())):
         return False
-    return _says_something(sentence) and not patterns.line("attribution").search(text)
+    return _says_something(sentence, kind) and not patterns.line("attribution").search(text)
 
 
 def gives_orders(text: str) -> bool:
@@ -56,11 +57,16 @@ def is_header(text: str) -> bool:
     return patterns.line("header").match(text) is not None
 
 
-def _says_something(sentence: Sentence) -> bool:
+def _says_something(sentence: Sentence, kind: str) -> bool:
     telling = sum(fold(word.raw) not in stop_words() for word in sentence.words)
     letters = sum(sign.isalpha() or sign.isspace() for sign in sentence.text)
-    prose = letters >= _LETTERS_AT_LEAST * len(sentence.text)
-    return len(sentence.words) >= _FEWEST_WORDS and telling >= _FEWEST_TELLING and prose
+    # Long sentences may hold a path, a command, or a piece of data between their words.
+    least = _LETTERS_AT_LEAST if len(sentence.words) < _LONG else _LETTERS_OF_LONG
+    if letters < least * len(sentence.text):
+        return False
+    # Who asks for a figure may be told it with one word: "91 points!"
+    fewest = _FEWEST_WORDS - (kind in STRICT)
+    return len(sentence.words) >= fewest and telling + (len(sentence.words) > _FEWEST_WORDS) >= _FEWEST_TELLING
 
 
 def _bare(text: str) -> str:

@@ -1,7 +1,7 @@
 """How well each sentence of the mail shown answers what is asked, as features for weights set on known answers."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,12 @@ Embed = Callable[[Sequence[str]], "np.ndarray[Any, Any]"]
 
 # How far a word counts that stands not in the sentence itself but near it, in its mail, or in its thread.
 _NEXT, _NEAR, _ANSWERED, _SUBJECT, _MAIL, _THREAD = 0.8, 0.6, 0.6, 0.6, 0.4, 0.25
-_EMBEDDED_AT_MOST = 30
+_EMBEDDED_AT_MOST = 24
 _EMBEDDED_CHARACTERS = 300
 _NEAR_FORM = 0.75
+
+# A first order, a message, the place of a sentence in it, and how far it covers the question.
+_Rough = tuple[float, Reading, int, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ class Scorer:
 
     def candidates(self, embed: Embed | None) -> list[Candidate]:
         """The sentences most worth a closer look, with their features."""
-        rough: list[tuple[float, Reading, int, tuple[float, ...]]] = []
+        rough: list[_Rough] = []
         for reading in self.corpus.readings:
             background = self._background(reading)
             for index, sentence in enumerate(reading.sentences):
@@ -141,7 +144,7 @@ class Scorer:
                 order = found[0] + found[1] + 0.4 * self._speaker(reading, sentence) + 0.5 * self._kind(reading, index)
                 rough.append((order, reading, index, found))
         rough.sort(key=lambda entry: (-entry[0], entry[1].head.message_id, entry[2]))
-        chosen = rough[:_EMBEDDED_AT_MOST]
+        chosen = list(_distinct(rough))[:_EMBEDDED_AT_MOST]
         alike = self._alike([(reading, index) for _, reading, index, _ in chosen], embed)
         return [
             Candidate(reading, index, self._features(reading, index, found, near))
@@ -297,6 +300,17 @@ class Scorer:
             head=self._head(reading, index),
             worst=found[5],
         )
+
+
+def _distinct(rough: Iterable[_Rough]) -> Iterable[_Rough]:
+    """One mail may lie in several mailboxes: each of its sentences once, the best placed."""
+    seen: set[tuple[str, str]] = set()
+    for entry in rough:
+        _, reading, index, _ = entry
+        key = (reading.head.rfc_message_id or reading.label, reading.sentences[index].text)
+        if key not in seen:
+            seen.add(key)
+            yield entry
 
 
 def _forms(wanted: str, vocabulary: set[str]) -> dict[str, float]:

@@ -32,6 +32,8 @@ CHANGES_AT_LEAST = -1.5
 # Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer.
 MISSING_AT_MOST = 0.42
 HEAD_AT_LEAST = 0.3
+# The part of the person asked about, at and below which a sentence is of others.
+NO_PART = -0.5
 # A contact line that the person signs with themselves.
 CONTACT_SCORE = 9.0
 
