@@ -45,7 +45,7 @@ def test_what_the_mail_says_in_other_words_is_kept(said: str) -> None:
         "Das Treffen ist um halb zehn", "Das Treffen ist um Viertel nach zehn", "Das Treffen ist am fünften März",
         "Das Treffen ist am einundzwanzigsten März", "La réunion est le cinq mars", "La réunion est le premier mars",
         "La réunion est à dix heures et quart", "La reunión es el cinco de marzo", "La reunión es a las diez y cuarto",
-        "La riunione è il cinque marzo", "The meeting is on the fifth of March", "The meeting is on March fifth",
+        "La riunione è il cinque marzo", "The meeting is on the fifth of March", "The meeting is on March fifth", "The meeting is on March twenty-first",
         "De vergadering is om half tien", "De vergadering is op vijf maart", "A reunião é em cinco de março",
         "Spotkanie jest piątego marca", "Le prix est de mille trois cent cinquante euros", "会议在星期四",
         "会議は木曜日です",

@@ -48,8 +48,9 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
 
 def _spoken_readers(text: str, words: frozenset[str], months: tuple[str, ...]) -> Iterator[_Reader]:
     """Readers of what is told in words and may have digits beside it."""
-    if months and not spoken.day_words().isdisjoint(words):
-        yield partial(spoken.spoken_days, months=months)
+    days = spoken.days_among(words) if months else ()
+    if days:
+        yield partial(spoken.spoken_days, names=days, months=months)
     if not spoken.CLOCK_WORDS.isdisjoint(words):
         yield spoken.spoken_times
     if not text.isascii() and max(text) > "\u036f":

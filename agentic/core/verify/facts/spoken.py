@@ -52,10 +52,24 @@ def days() -> dict[str, int]:
     return found
 
 
+def days_among(words: frozenset[str]) -> tuple[str, ...]:
+    """The words for days of which all parts are in *words*: the few that a text has make the pattern fast."""
+    if _parts().keys().isdisjoint(words):
+        return ()
+    near = {name for part in _parts().keys() & words for name in _parts()[part]}
+    return tuple(sorted(name for name in near if words.issuperset(_PART.findall(name))))
+
+
+_PART = re.compile(r"[^\W\d_]+")
+
+
 @lru_cache(maxsize=1)
-def day_words() -> frozenset[str]:
-    """The parts of the words for days: without one of them a text names none."""
-    return frozenset(part for word in days() for part in re.findall(r"[^\W\d_]+", word))
+def _parts() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in days():
+        for part in _PART.findall(name):
+            found.setdefault(part, []).append(name)
+    return found
 
 
 def _numbered(words: list[str]) -> dict[str, int]:
@@ -77,24 +91,35 @@ def _choice(words: "list[str] | tuple[str, ...]") -> str:
 
 
 @lru_cache(maxsize=64)
-def _day_pattern(months: tuple[str, ...]) -> re.Pattern[str]:
-    day, month = _choice(list(days())), _choice(months)
-    year = r"(?:,? (?:de |del )?(?P<year{}>(?:19|20|21)[0-9]{{2}})(?![0-9]))?"
+def _day_pattern(names: tuple[str, ...], months: tuple[str, ...]) -> re.Pattern[str]:
+    day, month = _choice(names), _choice(months)
     return re.compile(
-        rf"(?<![\w'-])(?P<day>{day})(?: day)?(?P<of> of| de| di|) (?P<month>{month})(?![\w'-]){year.format('')}"
-        rf"|(?<![\w'-])(?P<month2>{month}) (?:the )?(?P<day2>{_choice(list(_numbered(_ENGLISH.split())))})(?![\w'-])"
+        rf"(?<![\w'-])(?P<day>{day})(?: day)?(?P<of> of| de| di|) (?P<month>{month})(?![\w'-])"
+        r"(?:,? (?:de |del )?(?P<year>(?:19|20|21)[0-9]{2})(?![0-9]))?"
+        rf"|(?<![\w'-])(?P<month2>{month}) (?:the )?(?P<day2>{day})(?![\w'-])"
     )
 
 
-def spoken_days(text: str, months: tuple[str, ...]) -> Iterator[Fact]:
-    """Dates whose day is a word beside one of the *months*."""
+def spoken_days(text: str, names: tuple[str, ...], months: tuple[str, ...]) -> Iterator[Fact]:
+    """Dates whose day is one of the words *names* beside one of the *months*."""
     table = {month: value for lexicon in lexicons().values() for month, value in lexicon.months.items()}
-    for match in _day_pattern(months).finditer(text):
+    for match in _day_pattern(names, months).finditer(text):
         month = match["month"] or match["month2"]
-        if month in _VERBS and not match["of"] and not match["month2"]:
+        if (month in _VERBS and not match["of"] and not match["month2"]) or match["day2"] not in _AFTER_MONTH:
             continue
         value = (int(match["year"] or 0), table[month], days()[match["day"] or match["day2"]])
         yield Fact("date", value, match.group(), *match.span())
+
+
+# Only in English does the day come behind its month.
+_AFTER_MONTH = frozenset(
+    [
+        None,
+        *_ENGLISH.split(),
+        *(f"twenty{joint}{one}" for joint in "- " for one in _ENGLISH.split()[:9]),
+        "thirty-first",
+    ]
+)
 
 
 _HOURS = {
