@@ -72,16 +72,20 @@ def tokens(fields: Iterable[Field]) -> Tokens:
             continue
         start, last = _WEIGHTS[field.weight] | base, places[-1]
         if base + last < _LAST_POSITION:
-            for lexeme, place in zip(lexemes, places, strict=True):
-                if lexeme in places_of:
-                    places_of[lexeme].append(start + place)
-                else:
-                    places_of[lexeme] = [start + place]
+            _take(places_of, lexemes, places, start)
         else:
             _take_far(places_of, lexemes, places, base, _WEIGHTS[field.weight])
         length += last
         base += last + _GAP
     return Tokens(places_of, length)
+
+
+def _take(places_of: dict[str, list[int]], lexemes: Sequence[str], places: Sequence[int], start: int) -> None:
+    for lexeme, place in zip(lexemes, places, strict=True):
+        if lexeme in places_of:
+            places_of[lexeme].append(start + place)
+        else:
+            places_of[lexeme] = [start + place]
 
 
 def _take_far(
