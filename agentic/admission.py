@@ -90,6 +90,8 @@ class Models:
     chat: bool = True
     # Of the dearer of the two, as far as they are known.
     prices: Prices = _NO_PRICES
+    # Whether the day counts as used up: for the sandbox's question that shows it.
+    used_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ async def _take(
 ) -> caps.Taken:
     allowed = policy.caps
     if not answering.chat:
-        allowed = dataclasses.replace(allowed, tokens=None, cost_usd=None)
+        allowed = dataclasses.replace(allowed, tokens=0 if answering.used_up else None, cost_usd=None)
     return await caps.take(conn, principal.tenant, principal.caller, allowed, _need(limits, answering.prices))
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from agentic.admission import Models
 from agentic.core.ports import Model
+from agentic.llm import sandbox
 from agentic.llm.configured import configured_models
 from agentic.llm.extractive import ExtractiveReader
 from agentic.llm.http import HttpModel
@@ -16,13 +17,16 @@ from mailsearch.embeddings import configured_embedder
 from mailsearch.models import Tenant
 
 
-async def models_for(tenant: int) -> Models:
-    """The models for a tenant's next run.
+async def models_for(tenant: int, question: str = "") -> Models:
+    """The models for a tenant's next run, which asks *question*.
 
     A tenant whose text may not leave, and a service for which no model is named, are served by the built-in reader,
-    whose name then stands in the response. It is never put in place of a model that fails.
+    whose name then stands in the response. It is never put in place of a model that fails. The fixed questions of the
+    sandbox are answered by its script; no other tenant ever is.
     """
-    may_leave = await in_worker(_may_leave, tenant)
+    may_leave, is_sandbox = await in_worker(_terms, tenant)
+    if is_sandbox and (fixed := sandbox.find(question)):
+        return Models(sandbox.SandboxModel(fixed), chat=False, used_up=fixed.outcome is None)
     configured = _configured()
     if configured is None or may_leave == Tenant.MayLeave.NOTHING:
         return Models(reader(), chat=False)
@@ -64,5 +68,5 @@ def _made(named: tuple[tuple[str, str], ...]) -> Models | None:
     return Models(answering, fallback, prices=dearer)
 
 
-def _may_leave(tenant: int) -> str:
-    return Tenant.objects.values_list("may_leave", flat=True).get(pk=tenant)
+def _terms(tenant: int) -> tuple[str, bool]:
+    return Tenant.objects.values_list("may_leave", "sandbox").get(pk=tenant)

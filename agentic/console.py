@@ -28,7 +28,7 @@ async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json |
     async with pool(), answering.connected():
         # The first use of the encoder loads its weights, and that is not the question's time.
         await asyncio.to_thread(warm)
-        started = await runs.start(principal, ask, await answering.models_for(principal.tenant))
+        started = await runs.start(principal, ask, await answering.models_for(principal.tenant, ask.text))
         if isinstance(started, runs.Started):
             task = runs.launch(started)
             await _follow(principal, started.public_id, console)

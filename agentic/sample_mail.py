@@ -55,6 +55,12 @@ def load(progress: Progress) -> Tenant:
     )
     for owner in (tenant, None):
         AgentPolicy.objects.get_or_create(tenant=owner)
+    fill(tenant, progress)
+    return tenant
+
+
+def fill(tenant: Tenant, progress: Progress) -> None:
+    """Put the sample mail into *tenant*. A second time changes nothing."""
     whole = sum(1 for _ in (ROOT / "mail").rglob("*.eml"))
     done = 0
     for slug, address in _ADDRESSES.items():
@@ -67,4 +73,3 @@ def load(progress: Progress) -> Tenant:
                 summary = pipeline.ingest(half, mailbox=mailbox, quarantine=half.quarantine)
                 done += summary.read
             progress("mail", done, whole)
-    return tenant

@@ -30,6 +30,8 @@ class Tenant(models.Model):
     may_leave = models.CharField(max_length=10, choices=MayLeave.choices, default=MayLeave.ANSWERS)
     # Runs of an evaluation live in a tenant of their own and are left out of figures.
     evaluation = models.BooleanField(default=False)
+    # Holds the sample mail, and is answered by a model that replies by a script. Never set on a tenant that exists.
+    sandbox = models.BooleanField(default=False, editable=False)
     # Header rules that quarantine on arrival, one per line: "X-Spam-Flag: YES".
     quarantine_rules = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(db_default=Now())

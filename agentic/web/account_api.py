@@ -81,6 +81,7 @@ def _about(principal: Principal) -> Json:
         "label": now.label,
         "key": _key(now) if now.is_key else None,
         "tenant": tenant.slug,
+        "sandbox": tenant.sandbox,
         "timezone": tenant.timezone,
         "permissions": sorted(now.permissions),
         "mailboxes": mailboxes,

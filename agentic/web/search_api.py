@@ -54,7 +54,9 @@ class SearchView(ApiView):
         if not self.principal.may(Permission.SEARCH_AGENTIC):
             raise NotPermitted(Permission.SEARCH_AGENTIC)
         ask = await ask_of(self.principal, given, request.headers.get("Idempotency-Key", ""))
-        started = await runs.start(self.principal, ask, await answering.models_for(self.principal.tenant), began)
+        started = await runs.start(
+            self.principal, ask, await answering.models_for(self.principal.tenant, ask.text), began
+        )
         task = runs.launch(started) if isinstance(started, runs.Started) else None
         if wants_stream(request, given):
             return event_stream(self.principal, started.public_id)

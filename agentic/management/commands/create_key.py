@@ -6,16 +6,25 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agentic import sandbox
 from agentic.callers import Access, create_key, rotate_key
 from agentic.management.commands.create_tenant import tenant_of
+from agentic.progress import StageProgress
 from mailsearch.models import ApiKey, Folder, Mailbox, Permission, Tenant
+
+# Options that a sandbox key does not take.
+_FIXED = ("mailbox", "all_mailboxes", "folder", "recursive", "include_junk", "rotate")
 
 
 class Command(BaseCommand):
     help = "Make a service key. Its token is shown once and kept nowhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--tenant", required=True, metavar="SLUG")
+        whose = parser.add_mutually_exclusive_group(required=True)
+        whose.add_argument("--tenant", metavar="SLUG")
+        whose.add_argument(
+            "--sandbox", action="store_true", help="a key for the sample mail and a model that replies by a script"
+        )
         parser.add_argument("--name", default="", help="what the key is for")
         add_access_arguments(parser)
         parser.add_argument("--expires", metavar="DATE", help="2026-12-31, or 2026-12-31T12:00+01:00")
@@ -23,16 +32,39 @@ class Command(BaseCommand):
         parser.add_argument("--overlap", type=float, default=24.0, metavar="HOURS", help="how long the old one goes on")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tenant = tenant_of(options["tenant"])
-        if options["rotate"]:
-            key, token = rotate_key(_key(tenant, options["rotate"]), timedelta(hours=options["overlap"]))
-        else:
-            if not options["name"]:
-                raise CommandError("Say what the key is for with --name.")
-            access = access_of(tenant, options)
-            key, token = create_key(tenant, options["name"], access, _moment(options["expires"]))
+        key, token = self._sandbox_key(options) if options["sandbox"] else _tenant_key(options)
         self.stderr.write(f"The key {key.prefix} ({key.name}); this is shown once:")
         self.stdout.write(token)
+
+    def _sandbox_key(self, options: dict[str, Any]) -> tuple[ApiKey, str]:
+        """A key of the sandbox: what it reads is fixed, and of what a sandbox key may do, less can be named."""
+        named = [f"--{name.replace('_', '-')}" for name in _FIXED if options[name]]
+        if named:
+            raise CommandError(f"What a sandbox key reads is fixed; leave out {', '.join(named)}.")
+        permissions = options["permission"] or list(sandbox.PERMISSIONS)
+        beyond = sorted(set(permissions) - set(sandbox.PERMISSIONS))
+        if beyond:
+            raise CommandError(f"A sandbox key only reads; it may not have {', '.join(beyond)}.")
+        with StageProgress(self.stderr) as progress:
+            try:
+                tenant = sandbox.prepare(progress.tell)
+            except sandbox.NotASandbox as error:
+                raise CommandError(str(error)) from error
+        return sandbox.make_key(tenant, _name(options), permissions, _moment(options["expires"]))
+
+
+def _tenant_key(options: dict[str, Any]) -> tuple[ApiKey, str]:
+    tenant = tenant_of(options["tenant"])
+    if options["rotate"]:
+        return rotate_key(_key(tenant, options["rotate"]), timedelta(hours=options["overlap"]))
+    return create_key(tenant, _name(options), access_of(tenant, options), _moment(options["expires"]))
+
+
+def _name(options: dict[str, Any]) -> str:
+    name: str = options["name"]
+    if not name:
+        raise CommandError("Say what the key is for with --name.")
+    return name
 
 
 def add_access_arguments(parser: ArgumentParser) -> None:

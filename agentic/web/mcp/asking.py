@@ -52,7 +52,7 @@ async def ask_mail(call: Call) -> Said:
     body = SearchSerializer(data={**given, "mode": "agentic"})
     body.is_valid(raise_exception=True)
     ask = await ask_of(call.principal, body.validated_data, key)
-    models = await answering.models_for(call.principal.tenant)
+    models = await answering.models_for(call.principal.tenant, ask.text)
     started = await runs.start(call.principal, ask, models, began)
     telling = _Telling(call, started.public_id)
     await telling.begin()
