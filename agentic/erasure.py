@@ -1,8 +1,8 @@
 """Mail and words erased, words that ran out, and the legal hold that stops both: recorded acts of the role `eraser`.
 
-An erasure takes the message out of the store, and out of every run that read it: its evidence and quotes, what a model
-wrote in that run, and whatever else of the run holds words that stood in no other mail. What the run keeps are its
-rows without their words, sentences that rest on other mail alone, and a chain that still verifies.
+An erasure takes the message out of the store, and out of every run that read it: its evidence and quotes, and what a
+model wrote in that run. Wherever else the tenant's audit holds words that stood in no other mail, those words go too.
+What a run keeps are its rows without their words, sentences that rest on other mail alone, and a chain that verifies.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from agentic.models import (
     AdminAct,
@@ -171,12 +171,9 @@ def _texts_of(tenant: Tenant, gone: erasing.Erased) -> list[uuid.UUID]:
     written = PayloadText.objects.filter(run__in=runs)
     chosen |= set(written.filter(kind__in=("event", "sentence", "answer", "widen")).values_list("pk", flat=True))
     chosen -= own | rest
-    # The caller's question, a person's note, the reason of an act: erased where they repeat words of the messages.
-    if gone.words:
-        about = AdminAct.objects.filter(tenant=tenant).filter(_about(gone.messages))
-        sent = Q(tenant=tenant, run=None, kind="widen", at__gte=gone.since)
-        others = PayloadText.objects.filter(Q(run__in=runs) | Q(pk__in=about.values("payload_id")) | sent)
-        chosen |= set(_holding(others, gone.words))
+    # Whatever else was written down since they came in: a question may name them though its run never found them.
+    if gone.words and gone.since:
+        chosen |= set(_holding(tenant, gone.since, gone.words))
     return sorted(chosen)
 
 
@@ -192,15 +189,19 @@ def _resting_elsewhere(runs: set[int], messages: Sequence[str]) -> set[uuid.UUID
     return set(kept.values_list("payload_id", flat=True))
 
 
-def _about(messages: Sequence[str]) -> Q:
-    """Acts on one of *messages*."""
-    return Q(detail__message__in=list(messages))
-
-
-def _holding(texts: "QuerySet[PayloadText]", words: frozenset[str]) -> Iterator[uuid.UUID]:
-    for pk, content in texts.values_list("pk", "content").iterator(chunk_size=_BATCH):
-        if any(lexeme in words for said in _said(json.loads(content)) for lexeme, _ in positioned_tokens(said)):
-            yield pk
+def _holding(tenant: Tenant, since: datetime, words: frozenset[str]) -> Iterator[uuid.UUID]:
+    """Texts of the tenant with one of *words*; read in pieces, since a tenant may have very many."""
+    # Quotes are the words of the mail that they stem from, and that mail is judged by itself.
+    written = PayloadText.objects.filter(tenant=tenant, at__gte=since).exclude(kind="quote").order_by("pk")
+    last = uuid.UUID(int=0)
+    while piece := list(written.filter(pk__gt=last).values_list("pk", "kind", "content")[:_BATCH]):
+        for pk, kind, content in piece:
+            told = json.loads(content)
+            # So is evidence, but for the searches that found it.
+            said = _said(told.get("found_by") if kind == "evidence" else told)
+            if any(lexeme in words for text in said for lexeme, _ in positioned_tokens(text)):
+                yield pk
+        last = piece[-1][0]
 
 
 def _said(value: Any) -> Iterable[str]:

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from mailsearch.ingest import placing, quarantine, store
-from mailsearch.models import ErasedMessage, Mailbox, Message, Tenant, TermCount, Thread, ThreadKey
+from mailsearch.models import ErasedMessage, Mailbox, Message, Tenant, Thread, ThreadKey
 from mailsearch.sessions import Binding, bound
 
 # Shorter lexemes are in any text.
@@ -87,9 +87,16 @@ def _lexemes(messages: Iterable[int]) -> frozenset[str]:
 
 
 def _only_there(tenant: Tenant, words: frozenset[str]) -> frozenset[str]:
-    """Those of *words* that no mail of the tenant holds now."""
-    counted = TermCount.objects.filter(tenant=tenant, lexeme__in=words)
-    return words - frozenset(counted.values_list("lexeme", flat=True))
+    """Those of *words* that no mail of the tenant holds now. Looked up in the index: counts may lag behind imports."""
+    # Each as a query of that one lexeme, quoted as Postgres quotes them.
+    quoted = {"'" + word.replace("\\", "\\\\").replace("'", "''") + "'": word for word in words}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT query FROM unnest(%s::text[]) AS query WHERE EXISTS (SELECT 1 FROM mailsearch_searchdocument d"
+            " WHERE d.tenant_id = %s AND d.words @@ query::tsquery)",
+            [list(quoted), tenant.pk],
+        )
+        return words - {quoted[query] for (query,) in cursor.fetchall()}
 
 
 def _names(rows: QuerySet[Message]) -> set[str]:

@@ -122,8 +122,9 @@ def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_
     )
     answered = ask(home, script, "Who is qzxsender, and was the qzxsubject boiler repaired?")
     extracted = ask(home, ExtractiveReader(None), "When was the qzxbody boiler repaired?", chat=False)
-    elsewhere = ask(home, ScriptedModel(answers(("The hedge was cut.", "the hedge was cut", "the hedge was cut"))),
-                    "Was the hedge cut?")  # fmt: skip
+    whole = "The garden was watered on 5 March, and the hedge was cut."
+    garden = ScriptedModel(answers(("The garden was watered on 5 March.", "the hedge was cut", whole)))
+    elsewhere = ask(home, garden, "When was the garden watered?")
     before = places(owner_conninfo)
     assert {"mailsearch_message", "agentic_payloadtext"} <= set(before)
     assert set().union(*before.values()) == set(WORDS)
@@ -141,7 +142,8 @@ def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_
             assert chain.state(Run.objects.get(public_id=run)).status == "sealed"
     kept = read(home.reader, elsewhere)
     assert kept is not None
-    assert "The hedge was cut" in str(kept["answer"])
+    # It rests on other mail, whatever else that run had found.
+    assert "watered on 5 March" in kept["answer"]["text"]
 
 
 def test_an_erasure_is_on_record_with_who_and_why(home: Home) -> None:
