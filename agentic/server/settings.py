@@ -176,7 +176,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PUBLIC": True,
     "SERVE_AUTHENTICATION": [],
     "SCHEMA_PATH_PREFIX": "/v1",
-    "POSTPROCESSING_HOOKS": ["agentic.web.openapi.add_problems"],
+    "POSTPROCESSING_HOOKS": ["agentic.web.openapi.complete"],
 }
 
 # A request's body; mail that is put in has a limit of its own.

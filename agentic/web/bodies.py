@@ -15,6 +15,7 @@ from agentic.web.problems import Problem
 LARGEST, LARGEST_MAIL = 1_000_000, 50_000_000
 # For 1 MB, and for mail.
 SECONDS, MAIL_SECONDS = 20.0, 300.0
+_LINGER_SECONDS = 1.0
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -30,11 +31,13 @@ def limited(application: Application, *, seconds: float = SECONDS, mail_seconds:
         largest = LARGEST_MAIL if is_mail else LARGEST
         body = _Body(receive, largest, mail_seconds if is_mail else seconds)
         if _announced(scope) > largest:
+            await body.discard()
             await _refuse(scope, send, _too_large(largest))
             return
         answer = _Answer(send)
         await application(scope, body.receive, answer.send)
         if body.refused is not None and not answer.begun:
+            await body.discard()
             await _refuse(scope, send, body.refused)
 
     return with_limits
@@ -66,6 +69,15 @@ class _Body:
             return {"type": "http.disconnect"}
         self._whole = not message.get("more_body", False)
         return message
+
+    async def discard(self) -> None:
+        """Read on for a moment: whoever closes on unread bytes takes back the answer that was sent."""
+        try:
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while (await self._receive()).get("more_body", False):
+                    pass
+        except TimeoutError:
+            return
 
 
 class _Answer:

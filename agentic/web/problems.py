@@ -42,6 +42,30 @@ CATALOGUE: Mapping[str, tuple[int, str]] = {
     "search-unavailable": (503, "The mail can't be searched just now."),
 }
 
+# What whoever meets one can do about it.
+REMEDIES: Mapping[str, str] = {
+    "invalid-request": "Correct the fields that `errors` names; the same request will always be refused.",
+    "stream-needs-agentic": "Leave `stream` out, or set `mode` to `agentic`.",
+    "tenant-unclear": "Name the tenant in the header X-Tenant; where no header can be sent, in `?tenant=`.",
+    "key-in-address": "Send the key in the header Authorization, and rotate the one that was in the address.",
+    "not-authenticated": "Send a valid key. Missing, wrong, expired and revoked ones are all answered like this.",
+    "not-permitted": "Have somebody grant the permission that `permission` names; `GET /v1/me` lists those held.",
+    "agentic-search-off": "Use a plain mode, or have an administrator raise the tenant's daily cap.",
+    "not-found": "Nothing. What is missing, erased, quarantined or out of scope is answered alike.",
+    "method-not-allowed": "Use a method that the header Allow names.",
+    "too-slow": "Send the whole body at once.",
+    "too-large": "Send less: 1 MB, or 50 MB for a message that is put in.",
+    "unsupported-media-type": "Send application/json, or message/rfc822 to put a message in.",
+    "idempotency-conflict": "Use a new Idempotency-Key for a new request.",
+    "daily-cap-reached": "Wait `retry_after` seconds, or use a plain mode.",
+    "too-many-runs": "Wait for a run to end, then try again.",
+    "rate-limited": "Wait `retry_after` seconds; the header RateLimit says how much is left before it comes to this.",
+    "internal-error": "Try again later; the operator's log has it.",
+    "audit-unavailable": "Try again: what can't be written down is not answered.",
+    "verification-timeout": "Send fewer sentences, or cite fewer or shorter messages; then try again.",
+    "search-unavailable": "Try again in a second.",
+}
+
 
 class Problem(Exception):
     """An error of the catalogue. `more` are members beside the standard ones."""

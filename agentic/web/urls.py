@@ -1,13 +1,24 @@
 """The addresses of the API, below `/v1/`."""
 
 from django.urls import path, re_path
-from drf_spectacular.views import SpectacularJSONAPIView
 
-from agentic.web import account_api, audit_api, intake_api, mail_api, messages_api, runs_api, search_api, verify_api
+from agentic.web import (
+    account_api,
+    audit_api,
+    description,
+    intake_api,
+    mail_api,
+    messages_api,
+    runs_api,
+    search_api,
+    verify_api,
+)
 from agentic.web.views import NowhereView
 
 urlpatterns = [
-    path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
+    path("openapi.json", description.openapi, name="openapi"),
+    path("docs", description.page, name="docs"),
+    path("problems", description.problem_page, name="problems"),
     path("search", search_api.SearchView.as_view(), name="search"),
     path("runs", runs_api.RunsView.as_view(), name="runs"),
     path("runs/<str:run>", runs_api.RunView.as_view(), name="run"),
