@@ -11,7 +11,7 @@ import json
 import re
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -71,8 +71,14 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     listener = Listener()
     listener.channels = request.channels
     last = after
-    async with listening(), _telling(principal, run) as teller, aclosing(library_stream(request, listener)) as pokes:
-        async for numbers in _numbers(pokes):
+    async with (
+        listening(),
+        _telling(principal, run) as teller,
+        aclosing(library_stream(request, listener)) as pokes,
+        # Closed first: it may be waiting for the library.
+        aclosing(_numbers(pokes)) as rung,
+    ):
+        async for numbers in rung:
             if not numbers:
                 if await in_worker(standing, principal, run, last) is not Standing.OPEN:
                     return
@@ -277,7 +283,7 @@ def _wake(channels: list[str]) -> None:
                 listener.wake_threadsafe()
 
 
-async def _numbers(pokes: AsyncIterator[str]) -> AsyncIterator[list[int]]:
+async def _numbers(pokes: AsyncIterator[str]) -> AsyncGenerator[list[int], None]:
     """Numbers of new rows as the library reports them; an empty list where nothing came for a while."""
     waiting: asyncio.Task[str | None] | None = None
     try:
