@@ -14,6 +14,10 @@ from django.db.models.functions import Now
 
 from mailsearch import ids
 from mailsearch.fields import HalfVectorField
+from mailsearch.mailsources import MailSource as MailSource
+from mailsearch.mailsources import Placement as Placement
+from mailsearch.mailsources import SourceFolder as SourceFolder
+from mailsearch.mailsources import SourceSecret as SourceSecret
 
 
 class Tenant(models.Model):
@@ -80,21 +84,6 @@ class Folder(models.Model):
 
     def __str__(self) -> str:
         return f"{self.mailbox}/{self.path}"
-
-
-class MailSource(models.Model):
-    """Where a mailbox's mail comes from, and how the last import went."""
-
-    tenant = models.ForeignKey(Tenant, models.CASCADE)
-    mailbox = models.ForeignKey(Mailbox, models.CASCADE, related_name="sources")
-    kind = models.CharField(max_length=20)
-    location = models.CharField(max_length=1000)
-    state = models.CharField(max_length=20, default="new")
-    last_sync_at = models.DateTimeField(null=True, blank=True)
-    error = models.TextField(blank=True, default="")
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["mailbox", "kind", "location"], name="mail_source_once")]
 
 
 class Grant(models.Model):
@@ -194,8 +183,10 @@ class ThreadKey(models.Model):
 class MailRow(models.Model):
     """What every row with mail content carries, so that row-level security can bind it without a join."""
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE)
-    mailbox = models.ForeignKey(Mailbox, models.CASCADE)
+    # That they exist is checked on the message, not again on each row that repeats it. Indexes that need the tenant
+    # begin with it; one of its own would name every row of most stores.
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_constraint=False, db_index=False)
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False)
     # Set on the message alone; a trigger carries it to the rows that belong to it.
     quarantined = models.BooleanField(default=False)
 
@@ -206,14 +197,16 @@ class MailRow(models.Model):
 class Message(MailRow):
     """One mail as received. Identity is (mailbox, content hash); a Message-ID only threads."""
 
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False)
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE)
     folder = models.ForeignKey(Folder, models.CASCADE)
-    thread = models.ForeignKey(Thread, models.CASCADE)
+    thread = models.ForeignKey(Thread, models.CASCADE, db_index=False)
     public_id = models.CharField(max_length=40, unique=True, default=ids.message_public_id)
     content_sha256 = models.BinaryField(max_length=32)
     # Same words under whatever headers: near-duplicates fold on this.
     words_sha256 = models.BinaryField(max_length=32)
     # The message that this one was attached to; it shares that one's folder, scope and quarantine.
-    container = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="nested")
+    container = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="nested", db_index=False)
     rfc_message_id = models.TextField(blank=True, default="")
     in_reply_to = ArrayField(models.TextField(), default=list)
     references = ArrayField(models.TextField(), default=list)
@@ -271,7 +264,7 @@ class RawMessage(MailRow):
 class Participant(MailRow):
     """A person on a message with a role."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="participants")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="participants", db_index=False)
     # from sender reply-to to cc bcc
     role = models.CharField(max_length=10)
     position = models.SmallIntegerField(default=0)
@@ -289,7 +282,7 @@ class Participant(MailRow):
 class Attachment(MailRow):
     """A file on a message, with its text where it could be read. Its bytes stay in the raw message."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="attachments")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="attachments", db_index=False)
     public_id = models.CharField(max_length=40, unique=True, default=ids.attachment_public_id)
     position = models.SmallIntegerField(default=0)
     filename = models.TextField(blank=True, default="")
@@ -314,13 +307,14 @@ class SearchDocument(MailRow):
     length = models.IntegerField(default=0)
 
     class Meta:
-        indexes = [GinIndex(fields=["words"], name="search_document_words", fastupdate=False)]
+        # New entries wait in a list, which searches read too, to be taken in together (ingest.store.tidy_index).
+        indexes = [GinIndex(fields=["words"], name="search_document_words", fastupdate=True)]
 
 
 class Passage(MailRow):
     """A piece of a part that is embedded and ranked. Its text is that of the part between the offsets."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="passages")
+    message = models.ForeignKey(Message, models.CASCADE, related_name="passages", db_index=False)
     # None: the body.
     attachment = models.ForeignKey(Attachment, models.CASCADE, null=True, blank=True)
     start = models.IntegerField()
@@ -334,7 +328,7 @@ class PassageVector(MailRow):
     """The embedding of a passage by one model; a passage without one for the current model is still to be embedded."""
 
     passage = models.ForeignKey(Passage, models.CASCADE, related_name="vectors")
-    message = models.ForeignKey(Message, models.CASCADE)
+    message = models.ForeignKey(Message, models.CASCADE, db_index=False)
     model = models.CharField(max_length=100)
     embedding = HalfVectorField()
 

@@ -115,6 +115,8 @@ def ingest(
             waiting = parsed
             _tell(progress, summary, started)
         _take(waiting, target, stems, summary)
+    if summary.new:
+        store.tidy_index()
     counting.count_new(mailbox)
     statistics.refresh()
     _tell(progress, summary, started)

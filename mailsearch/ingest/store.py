@@ -84,6 +84,12 @@ def write(mailbox: Mailbox, folders: Mapping[str, int], drafts: Sequence[Draft],
     return Written(new, len(drafts) - len(new) - blocked, blocked)
 
 
+def tidy_index() -> None:
+    """Take into the keyword index what waits beside it, so that no search has to read that list."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT mail_search.tidy_index()")
+
+
 def ask_stems(name: str, words: Sequence[str]) -> Mapping[str, str]:
     """The stem of each of *words* by the Postgres dictionary *name*; stop words have none."""
     with connection.cursor() as cursor:
