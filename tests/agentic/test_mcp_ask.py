@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from agentic.models import Run, RunState
+from agentic.models import AgentPolicy, Run, RunState
 from mailsearch.sessions import Binding, bound
 from tests.agentic.asking import QUESTION
 from tests.agentic.cast import House, house
@@ -125,6 +125,8 @@ def test_a_run_goes_on_when_its_caller_leaves_and_is_found_again_by_its_key(
 
 def test_two_workers_serve_one_client(settings: Any) -> None:
     home = house()
+    # Processes that have just begun may be slow.
+    AgentPolicy.objects.create(tenant=home.office.tenant, agentic_max_seconds=60)
     headers = home.jo.headers
     with configured(settings, answers_golf()) as model, ServerProcess(model.url, workers=2) as server:
 
