@@ -271,6 +271,7 @@ COMPONENTS: Mapping[str, Schema] = {
         label=_TEXT,
         key=_maybe(_object("The key.", prefix=_TEXT, created_at=_MOMENT, expires_at=_maybe(_MOMENT))),
         tenant=_TEXT,
+        sandbox=_FLAG,
         timezone=_TEXT,
         permissions=_list(_TEXT),
         mailboxes=_list(_object("What it may read of one.", mailbox=_TEXT, folders=_list(_TEXT))),
