@@ -14,6 +14,10 @@ from django.db.models.functions import Now
 
 from mailsearch import ids
 from mailsearch.fields import HalfVectorField
+from mailsearch.mailsources import MailSource as MailSource
+from mailsearch.mailsources import Placement as Placement
+from mailsearch.mailsources import SourceFolder as SourceFolder
+from mailsearch.mailsources import SourceSecret as SourceSecret
 
 
 class Tenant(models.Model):
@@ -80,21 +84,6 @@ class Folder(models.Model):
 
     def __str__(self) -> str:
         return f"{self.mailbox}/{self.path}"
-
-
-class MailSource(models.Model):
-    """Where a mailbox's mail comes from, and how the last import went."""
-
-    tenant = models.ForeignKey(Tenant, models.CASCADE)
-    mailbox = models.ForeignKey(Mailbox, models.CASCADE, related_name="sources")
-    kind = models.CharField(max_length=20)
-    location = models.CharField(max_length=1000)
-    state = models.CharField(max_length=20, default="new")
-    last_sync_at = models.DateTimeField(null=True, blank=True)
-    error = models.TextField(blank=True, default="")
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["mailbox", "kind", "location"], name="mail_source_once")]
 
 
 class Grant(models.Model):

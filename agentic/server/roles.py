@@ -42,6 +42,8 @@ ERASER: Mapping[str, tuple[str, ...]] = {
     ),
     # Threads that were merged into one that goes no longer point to it.
     "SELECT, UPDATE, DELETE": ("mailsearch_thread",),
+    # That a source held the message is known on, so that it is not fetched again; which message it was is not.
+    "SELECT, UPDATE": ("mailsearch_placement",),
     "SELECT, INSERT": (
         "mailsearch_erasedmessage", "agentic_erasedtext", "agentic_adminact", "agentic_payloadtext", "agentic_seal",
     ),
