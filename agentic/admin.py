@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
-from agentic import run_page
-from agentic.models import AdminAct, AgentPolicy
+from agentic.models import AgentPolicy
 from agentic.reviewers import administered_tenants
 
 if TYPE_CHECKING:
@@ -55,44 +57,22 @@ class TenantSettingsAdmin(ModelAdmin[Any]):
         return False
 
 
-_BUDGETS = ("agentic_max_steps", "agentic_max_seconds")
-_CAPS = ("agentic_daily_cap", "agentic_daily_tokens", "agentic_daily_cost_usd", "agentic_key_share")
-_LIMITS = (*_BUDGETS, *_CAPS, "verification", "removed_text", "model_judge")
-
-
 @admin.register(AgentPolicy)
 class AgentPolicyAdmin(TenantSettingsAdmin):
-    """The budgets by tenant. An empty field inherits; the row without a tenant holds the defaults of all."""
+    """The limits of tenants. They have a page of their own, where each change has a reason and a history."""
 
-    list_display = ("tenant_words", *_LIMITS, "in_force", "used_today", "updated_at")
-    list_editable = (*_BUDGETS, *_CAPS)
-    list_select_related = ("tenant",)
-    search_fields = ("tenant__slug",)
-    fields = ("tenant", *_LIMITS)
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return redirect("tenant-settings")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("tenant",) if obj else ()
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        policy = self.get_object(request, unquote(object_id)) if object_id else None
+        if policy is None:
+            raise Http404
+        return redirect("settings-of", policy.tenant.slug) if policy.tenant else redirect("settings-defaults")
 
-    @admin.display(description="tenant", ordering="tenant__slug")
-    def tenant_words(self, policy: AgentPolicy) -> str:
-        return policy.tenant.slug if policy.tenant else "(defaults of all tenants)"
-
-    @admin.display(description="in force")
-    def in_force(self, policy: AgentPolicy) -> str:
-        return run_page.in_force(policy)
-
-    @admin.display(description="used today")
-    def used_today(self, policy: AgentPolicy) -> str:
-        return run_page.used_today(policy)
-
-    def save_model(self, request: HttpRequest, obj: AgentPolicy, form: Any, change: bool) -> None:
-        super().save_model(request, obj, form, change)
-        if form.changed_data and obj.tenant_id:
-            before = {name: str(form.initial.get(name)) for name in form.changed_data}
-            after = {name: str(form.cleaned_data.get(name)) for name in form.changed_data}
-            AdminAct.objects.create(
-                tenant_id=obj.tenant_id,
-                actor=f"user:{request.user.pk}",
-                act="policy-changed",
-                detail={"before": before, "after": after},
-            )
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False

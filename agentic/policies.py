@@ -1,7 +1,10 @@
 """The limits that hold for a tenant: its own, where it has none the defaults' row, and then what is built in."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import Q
 
 from agentic.caps import Caps
 from agentic.core.answer import Policy
@@ -24,13 +27,26 @@ class EffectivePolicy:
     model_judge: bool = False
     # masked withheld full
     removed_text: str = "masked"
+    # Days after which the words of runs may be deleted; None keeps them.
+    text_days: int | None = None
 
 
 def effective(tenant: int) -> EffectivePolicy:
     """What holds for *tenant* now."""
-    rows = {row.tenant_id: row for row in AgentPolicy.objects.filter(tenant=tenant)}
-    rows |= {row.tenant_id: row for row in AgentPolicy.objects.filter(tenant=None).order_by("-pk")}
-    chain = [rows[key] for key in (tenant, None) if key in rows]
+    rows = rows_of([tenant])
+    return composed(rows.get(tenant), rows.get(None))
+
+
+def rows_of(tenants: Iterable[int]) -> dict[int | None, AgentPolicy]:
+    """The rows of *tenants* that have one, and under None that of the defaults."""
+    wanted = Q(tenant__in=list(tenants)) | Q(tenant=None)
+    # Of several rows of defaults the first counts, so it comes last.
+    return {row.tenant_id: row for row in AgentPolicy.objects.filter(wanted).order_by("-pk")}
+
+
+def composed(own: AgentPolicy | None, defaults: AgentPolicy | None) -> EffectivePolicy:
+    """What holds under a tenant's *own* row above that of the *defaults*."""
+    chain = [row for row in (own, defaults) if row is not None]
     builtin = EffectivePolicy()
     verification: Policy = "strict" if _first(chain, "verification", builtin.verification) == "strict" else "standard"
     # Who lets nothing stand without a quote is shown nothing unverified either, unless somebody says so.
@@ -47,6 +63,7 @@ def effective(tenant: int) -> EffectivePolicy:
         verification=verification,
         model_judge=_given(chain, "model_judge", builtin.model_judge),
         removed_text=_first(chain, "removed_text", removed),
+        text_days=_given(chain, "audit_text_days", None),
     )
 
 

@@ -1,6 +1,6 @@
 """What a signed-in person may see of tenants: whose audit, whose settings, which pages, and which mail.
 
-Being a superuser of the admin gives none of it: every right comes from a membership.
+Being a superuser of the admin gives none of it but the limits of tenants: every other right comes from a membership.
 """
 
 from enum import Enum
@@ -29,7 +29,8 @@ class Right(Enum):
     AUDIT = "see and review the runs of the tenant"
     QUARANTINE = "put messages into quarantine"
     USAGE = "see how much is used, without content"
-    ADMINISTER = "change the tenant's settings"
+    ADMINISTER = "see who read what, and make keys"
+    SETTINGS = "change the limits of tenants"
 
 
 def rights(membership: Membership) -> frozenset[Right]:
@@ -48,6 +49,7 @@ def rights(membership: Membership) -> frozenset[Right]:
         Right.QUARANTINE: works and Permission.QUARANTINE_WRITE in permissions,
         Right.USAGE: role in (Membership.Role.ADMINISTRATOR, Membership.Role.OPERATOR),
         Right.ADMINISTER: role == Membership.Role.ADMINISTRATOR,
+        Right.SETTINGS: role == Membership.Role.ADMINISTRATOR,
     }
     return frozenset(right for right, is_held in held.items() if is_held)
 

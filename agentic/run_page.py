@@ -2,15 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 from django.db.models import Q
-from django.utils.timezone import now
 
 from agentic import records
-from agentic.caps import Caps
-from agentic.models import AgentPolicy, DailyUse, Run, Sentence
-from agentic.policies import effective
+from agentic.models import Run, Sentence
 from agentic.records import Record
 from agentic.reviewers import Person, Right, audited_tenants, mail_scope, rights
 from mailsearch.models import Membership
@@ -65,35 +61,6 @@ def asking_tenants(person: Person) -> frozenset[int]:
 def caller_of(person: Person) -> str:
     """The name under which a person's runs stand."""
     return f"user:{person.pk}"
-
-
-def in_force(policy: AgentPolicy) -> str:
-    """The limits that hold for the tenant's next run, with what is inherited; empty for the row of defaults."""
-    if policy.tenant is None:
-        return ""
-    now_held = effective(policy.tenant.pk)
-    return (
-        f"{now_held.max_steps} steps · {now_held.max_seconds:g} s · {_caps_words(now_held.caps)}"
-        f" · {now_held.verification} · removed text {now_held.removed_text}"
-    )
-
-
-def _caps_words(caps: Caps) -> str:
-    tokens = f", {caps.tokens:,} tokens" if caps.tokens is not None else ""
-    cost = f", {caps.cost_usd:.2f} USD" if caps.cost_usd is not None else ""
-    share = f", {caps.key_share} % of it a key" if caps.key_share < 100 else ""
-    return f"{caps.runs}{tokens}{cost} a day{share}"
-
-
-def used_today(policy: AgentPolicy) -> str:
-    """Runs of the tenant's present day, and what they used; empty for the row of defaults."""
-    if policy.tenant is None:
-        return ""
-    day = now().astimezone(ZoneInfo(policy.tenant.timezone)).date()
-    use = DailyUse.objects.filter(tenant=policy.tenant, day=day).first()
-    if use is None or not use.tokens:
-        return str(use.used if use else 0)
-    return f"{use.used} · {use.tokens:,} tokens · {use.cost_usd:.2f} USD"
 
 
 def _drafts(run: Run) -> tuple[tuple[int, tuple[Sentence, ...]], ...]:

@@ -28,6 +28,7 @@ from agentic.admission import (
 )
 from agentic.audit import Recorder
 from agentic.callers import Principal, scope_at_once
+from agentic.core.budget import OVERHEAD_SECONDS
 from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
@@ -57,8 +58,6 @@ __all__ = [
 
 # How often a run says that it lives, and looks whether it was cancelled.
 _HEARTBEAT_SECONDS = 0.5
-# What the end of a run takes after its loop: rights, answer, response.
-_OVERHEAD_SECONDS = 0.35
 _log = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[None]] = set()
 
@@ -164,7 +163,7 @@ def _loop(started: Started) -> Loop:
         judged=started.policy.model_judge and started.models.chat,
         read_threads=toolbox.threads,
         ruler=verifiers.rule,
-        overhead_seconds=_OVERHEAD_SECONDS + time.monotonic() - started.began,
+        overhead_seconds=OVERHEAD_SECONDS + time.monotonic() - started.began,
     )
 
 

@@ -11,7 +11,9 @@ RESERVE_SECONDS = 1.5
 RESERVE_SHARE = 0.3
 # With nothing but the reserve from the start, a search may take this share of what is left.
 _SEARCH_SHARE = 0.4
-# However small the budget: no more than this share of it goes to what stands around the loop.
+# What the end of a run takes after its loop: rights, answer, response. However small the budget, no more than this
+# share of it goes to what stands around the loop.
+OVERHEAD_SECONDS = 0.35
 _OVERHEAD_SHARE = 0.25
 
 
@@ -34,6 +36,12 @@ class Limits:
     run_cost_usd: float | None = None
 
 
+def division(max_seconds: float, overhead: float = OVERHEAD_SECONDS) -> tuple[float, float]:
+    """When a run of *max_seconds* must have its answer, and from when on only the answer may use the time."""
+    deadline = max_seconds - min(overhead, max_seconds * _OVERHEAD_SHARE)
+    return deadline, deadline - max(RESERVE_SECONDS, RESERVE_SHARE * max_seconds)
+
+
 class Budget:
     """Counts what a run has spent. A step is charged where a reply arrives, not where it is understood.
 
@@ -47,8 +55,8 @@ class Budget:
         self.usage = Usage()
         self._clock = clock
         self._started = clock()
-        self.deadline = self._started + limits.max_seconds - min(overhead, limits.max_seconds * _OVERHEAD_SHARE)
-        self.reserve_from = self.deadline - max(RESERVE_SECONDS, RESERVE_SHARE * limits.max_seconds)
+        until, reserve = division(limits.max_seconds, overhead)
+        self.deadline, self.reserve_from = self._started + until, self._started + reserve
 
     def charge(self) -> None:
         """One reply arrived."""

@@ -28,7 +28,7 @@ _NAVIGATION = (
     ("Widen attempts", "widen-attempts", Right.AUDIT),
     ("Overview", "overview", Right.AUDIT),
     ("Usage", "usage-page", Right.USAGE),
-    ("Settings", "tenant-settings", Right.ADMINISTER),
+    ("Settings", "tenant-settings", Right.SETTINGS),
     ("Acts", "acts", Right.AUDIT),
     ("Accesses", "accesses", Right.ADMINISTER),
 )

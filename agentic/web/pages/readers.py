@@ -52,6 +52,11 @@ class Reader:
         return right in self.rights
 
 
+def _of_person(user: AbstractBaseUser) -> frozenset[Right]:
+    """Rights that need no membership: who set the service up sets the limits of all tenants, and sees no mail by it."""
+    return frozenset({Right.SETTINGS}) if getattr(user, "is_superuser", False) else frozenset()
+
+
 def of(request: HttpRequest) -> Reader | None:
     """Who sends *request*; None where nobody is signed in. Reads the session, so it is for a worker."""
     user = request.user
@@ -69,6 +74,6 @@ def of(request: HttpRequest) -> Reader | None:
         memberships=tuple(sorted(memberships, key=lambda one: one is not membership)),
         membership=membership,
         principal=principal_of_member(membership) if membership else None,
-        rights=rights(membership) if membership else frozenset(),
+        rights=_of_person(user) | (rights(membership) if membership else frozenset()),
         audits=audited_tenants(user),
     )
