@@ -27,7 +27,7 @@ STATE = [
     ("secret-failed", "the secret can't be had"),
     ("files-failed", "the files can't be read"),
 ]
-NEW_FIELDS: dict[str, models.Field[Any, Any]] = {
+NEW_FIELDS: "dict[str, models.Field[Any, Any]]" = {
     "account": models.CharField(blank=True, default="", max_length=320),
     "host": models.CharField(blank=True, default="", max_length=255),
     "port": models.PositiveIntegerField(blank=True, null=True),
