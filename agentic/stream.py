@@ -79,9 +79,9 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
         aclosing(_numbers(pokes)) as rung,
     ):
         async for numbers in rung:
+            if not numbers and await in_worker(standing, principal, run, last) is not Standing.OPEN:
+                return
             if not numbers:
-                if await in_worker(standing, principal, run, last) is not Standing.OPEN:
-                    return
                 yield HEARTBEAT
                 continue
             told = await teller.told()

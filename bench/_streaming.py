@@ -67,6 +67,17 @@ async def _begin(token: str, principal: Any) -> _Running:
     return _Running(token, started.public_id, recorder)
 
 
+async def _keep(running: Sequence[_Running]) -> None:
+    """Else the worker would take the runs for those of a process that died."""
+    from mailsearch.sessions import session
+
+    while True:
+        for one in running:
+            async with session(one.recorder.binding) as conn:
+                await one.recorder.renew(conn)
+        await asyncio.sleep(3)
+
+
 async def _connect(stack: AsyncExitStack, host: Worker, running: _Running) -> _Watcher:
     address = host.url.removeprefix("http://")
     name, _, port = address.partition(":")
@@ -87,6 +98,8 @@ async def _measure(
 
     async with pool(), AsyncExitStack() as stack:
         running = [await _begin(*caller) for caller in callers]
+        leasing = asyncio.create_task(_keep(running))
+        stack.callback(leasing.cancel)
         # Whatever the first requests load.
         await _connect(stack, host, running[0])
         before, sessions = host.figures(), connections(administrator)
