@@ -43,6 +43,12 @@ async def connected() -> AsyncIterator[None]:
             await made.aclose()
 
 
+def failing() -> tuple[bool, ...] | None:
+    """Of the model and its fallback, whether each is failing in this process; None where no model is configured."""
+    models = _configured()
+    return tuple(made.is_failing for made in _closable(models)) if models else None
+
+
 def _closable(models: Models | None) -> list[HttpModel]:
     both = (models.answering, models.fallback) if models else ()
     return [model for model in both if isinstance(model, HttpModel)]

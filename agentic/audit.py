@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
-from agentic import models, toolschemas
+from agentic import meters, models, toolschemas
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Asked, Called, Cut, Drafted, Event, Finished, Found, Replied, Verified
 from agentic.core.evidence import EvidenceItem
@@ -94,7 +94,8 @@ class Recorder:
             self._read_before = read + event.seen_again or self._read_before
 
     async def trace(self, conn: Connection, event: Event) -> None:
-        """Add the trace's next row."""
+        """Add the trace's next row, and count what it tells."""
+        meters.happened(event)
         await self.add_event(
             conn,
             name=type(event).__name__.lower(),

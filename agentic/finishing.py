@@ -11,7 +11,7 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
-from agentic import caps, models, sealing
+from agentic import caps, meters, models, sealing
 from agentic.audit import Recorder, ring
 from agentic.callers import Principal, scope_within
 from agentic.core import verify
@@ -60,6 +60,7 @@ async def finish(
             await recorder.add_verification(conn, draft.round, counted, final=final)
         sealed = await _write_end(conn, recorder, ended, coverage)
     sealing.log(sealed)
+    meters.ended(ended)
 
 
 async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
@@ -232,6 +233,7 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
         )
         sealed = await _seal(conn, recorder)
     sealing.log(sealed)
+    meters.closed(outcome, reason, so_far.ms / 1000)
 
 
 @dataclass(frozen=True, slots=True)

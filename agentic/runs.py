@@ -14,6 +14,7 @@ from contextlib import aclosing
 
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
+from structlog.contextvars import bound_contextvars
 
 from agentic import finishing, verifiers
 from agentic.admission import (
@@ -83,6 +84,12 @@ async def execute(started: Started) -> None:
     recorder = Recorder(
         started.principal.tenant, started.run, started.public_id, started.began, started.chain, started.clock
     )  # fmt: skip
+    # Each line of the log that is written for the run names it.
+    with bound_contextvars(run=started.public_id):
+        await _execute(started, recorder)
+
+
+async def _execute(started: Started, recorder: Recorder) -> None:
     async with ThreadSensitiveContext():
         try:
             async with asyncio.timeout_at(started.ends_by):

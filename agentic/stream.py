@@ -29,7 +29,7 @@ from django_eventstream.storage import StorageBase
 from django_eventstream.views import Listener, get_listener_manager
 from django_eventstream.views import stream as library_stream
 
-from agentic import audit, records, responses
+from agentic import audit, meters, records, responses
 from agentic.callers import Principal, current
 from agentic.models import Run, TraceEvent
 from agentic.records import Record
@@ -73,6 +73,7 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     last = after
     async with (
         listening(),
+        meters.streaming(),
         _telling(principal, run) as teller,
         aclosing(library_stream(request, listener)) as pokes,
         # Closed first: it may be waiting for the library.

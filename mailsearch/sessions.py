@@ -9,6 +9,7 @@ the one session; both are psycopg's own, since Django's async ORM would run para
 """
 
 import asyncio
+import time
 import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -21,6 +22,8 @@ from django.db import connection, transaction
 from psycopg import AsyncConnection, conninfo, sql
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
+
+from mailsearch.meters import POOL_WAIT_SECONDS
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 _BEGIN, _COMMIT = b"BEGIN", b"COMMIT"
@@ -140,7 +143,9 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
 async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
     opened = _pools.get(asyncio.get_running_loop())
     if opened is not None:
+        began = time.perf_counter()
         async with opened.connection() as conn:
+            POOL_WAIT_SECONDS.observe(time.perf_counter() - began)
             try:
                 yield conn
             except asyncio.CancelledError:

@@ -26,6 +26,11 @@ class Breaker:
         self._open_until: float | None = None
         self._trying = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the model failed so lately that it is left alone, or is being tried."""
+        return self._open_until is not None
+
     def admits(self) -> bool:
         """Whether a call may be made now. Who gets True must tell how it went."""
         if self._open_until is None:

@@ -63,6 +63,11 @@ class HttpModel:
             weakref.WeakKeyDictionary()
         )
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether its circuit is open, in this process."""
+        return self._breaker.is_open
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -20,6 +20,8 @@ from django.core.asgi import get_asgi_application
 django_application = get_asgi_application()
 
 from agentic import answering, batches, runs, stream, verifiers  # noqa: E402 - Django must be set up first
+from agentic.server import logs, metrics  # noqa: E402
+from agentic.server.probes import Probes  # noqa: E402
 from agentic.server.start import refuse_bypass  # noqa: E402
 from agentic.web.bodies import limited  # noqa: E402
 from agentic.web.mcp.endpoint import PATH as MCP_PATH  # noqa: E402
@@ -30,6 +32,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SWEEP_SECONDS = 15.0
 mcp = Endpoint()
+probes = Probes()
 _log = logging.getLogger(__name__)
 # A server tells its log of every seal, whatever else it keeps silent about: a place that knows what a database held.
 logging.getLogger("agentic.sealing").setLevel(logging.INFO)
@@ -40,6 +43,8 @@ async def application(scope: MutableMapping[str, Any], receive: Receive, send: S
     """The ASGI entry point."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
+    elif scope["type"] == "http" and scope["path"] in probes.PATHS:
+        await probes(scope, send)
     elif scope["type"] == "http" and scope["path"].rstrip("/") == MCP_PATH:
         await mcp(scope, receive, send)
     else:
@@ -62,6 +67,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 @asynccontextmanager
 async def living() -> AsyncIterator[None]:
     """What the process needs while it serves. Raises ImproperlyConfigured where the login could bypass."""
+    logs.hush()
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     verifiers.warm()
     await _warm()
@@ -71,6 +77,7 @@ async def living() -> AsyncIterator[None]:
             yield
         finally:
             sweeper.cancel()
+            await asyncio.to_thread(metrics.leave)
             await asyncio.to_thread(verifiers.close)
 
 
@@ -90,6 +97,8 @@ async def _sweep() -> None:
             if closed:
                 _log.warning("closed %s runs that a dead process left", closed)
             await batches.seal_new()
+            await probes.health.look_up_backlog()
         except psycopg.Error:
-            _log.warning("could not look for runs that a dead process left, and for accesses to seal")
+            _log.warning("could not look for runs that a dead process left, for accesses to seal and passages to embed")
+        await metrics.listen()
         await asyncio.sleep(_SWEEP_SECONDS)

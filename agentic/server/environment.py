@@ -1,8 +1,10 @@
 """Settings from the environment: read once, refused with one sentence when they make no sense."""
 
 import base64
+import ipaddress
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -20,6 +22,44 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
     if not value.lstrip("-").isascii() or not value.lstrip("-").isdigit() or not low <= int(value) <= high:
         raise ImproperlyConfigured(f"{name} must be a whole number from {low} to {high}, not {value!r}.")
     return int(value)
+
+
+def one_of(name: str, words: Sequence[str]) -> str:
+    """One of *words*, in whatever case; the first is the default. Raises ImproperlyConfigured."""
+    value = text(name) or words[0]
+    found = next((word for word in words if word.casefold() == value.casefold()), None)
+    if found is None:
+        raise ImproperlyConfigured(f"{name} must be {', '.join(words[:-1])} or {words[-1]}, not {value!r}.")
+    return found
+
+
+def metrics_token() -> str:
+    """PM_METRICS_TOKEN; empty where there is none. Raises ImproperlyConfigured where it can be guessed."""
+    token = text("PM_METRICS_TOKEN")
+    if token and len(token) < 16:
+        raise ImproperlyConfigured("PM_METRICS_TOKEN must have at least 16 characters.")
+    return token
+
+
+def metrics_bind(token: str) -> tuple[str, int] | None:
+    """PM_METRICS_BIND as address and port; None where there is none. Raises ImproperlyConfigured.
+
+    Every address of the machine may be named only where a *token* guards it.
+    """
+    given = text("PM_METRICS_BIND")
+    if not given:
+        return None
+    host, _, port = given.rpartition(":")
+    host = host.strip("[]")
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if address is None or not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
+        raise ImproperlyConfigured(f"PM_METRICS_BIND must be address:port, such as 127.0.0.1:9101, not {given!r}.")
+    if address.is_unspecified and not token:
+        raise ImproperlyConfigured("PM_METRICS_BIND must name one address where PM_METRICS_TOKEN is not set.")
+    return host, int(port)
 
 
 def flag(name: str, *, default: bool = False) -> bool:

@@ -7,7 +7,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from agentic.core.notice import KNOWN_LIMITS
-from agentic.server import environment
+from agentic.server import environment, logs
 from agentic.server.embedded import EmbeddedPostgres
 
 BASE_DIR = environment.PROJECT
@@ -184,12 +184,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 EVENTSTREAM_STORAGE_CLASS = "agentic.stream.RunEvents"
 EVENTSTREAM_CHANNELMANAGER_CLASS = "agentic.stream.OnlyOwnRuns"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"()": "agentic.server.logs.Line", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": environment.text("PM_LOG_LEVEL", "WARNING")},
-}
+# Who may read /metrics: by token, or at an address of its own; without both nobody.
+PM_METRICS_TOKEN = environment.metrics_token()
+PM_METRICS_BIND = environment.metrics_bind(PM_METRICS_TOKEN)
+LOGGING = logs.configuration()

@@ -14,6 +14,7 @@ from typing import Any
 
 from mailsearch.embeddings import Embedder, EmbeddingUnavailable, configured_embedder
 from mailsearch.hits import Mode, SearchRequest, SearchResult
+from mailsearch.meters import measured
 from mailsearch.scope import Scope
 from mailsearch.search import keyword, semantic, showing
 from mailsearch.search.coverage import indexed_until, may_leave
@@ -80,6 +81,7 @@ class _Found:
     deeper: bool
 
 
+@measured
 async def search(
     scope: Scope, request: SearchRequest, *, embedder: Embedder | None = None, patience: float = PATIENCE
 ) -> SearchResult:

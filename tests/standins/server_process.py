@@ -21,7 +21,7 @@ _START_SECONDS = 180
 class ServerProcess:
     """A server of *workers* on the tests' database, with a model at *model_url*. Leaving the block kills it.
 
-    *more* are further settings of its own.
+    *more* are further settings of its own. `told` reads its log while it runs.
     """
 
     def __init__(self, model_url: str, workers: int = 1, **more: str) -> None:
@@ -86,6 +86,11 @@ class ServerProcess:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+    def told(self) -> str:
+        """What the process has written to its standard output and its log until now."""
+        # Another position than the one at which the process writes.
+        return os.pread(self._told.fileno(), 100_000_000, 0).decode()
 
     def client(self, headers: dict[str, str]) -> httpx.Client:
         return httpx.Client(base_url=self.url, headers=headers, timeout=60)
