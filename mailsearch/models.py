@@ -271,6 +271,8 @@ class Participant(MailRow):
     name = models.TextField(blank=True, default="")
     # Lower case.
     address = models.TextField(blank=True, default="")
+    # The message's, which never changes: who bore a name first is found in an index of this table alone.
+    received_at = models.DateTimeField()
 
     class Meta:
         indexes = [

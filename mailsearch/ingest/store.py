@@ -35,7 +35,9 @@ _COLUMNS = {
         "text_version", "defects", "extras",
     ),
     "rawmessage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "data"),
-    "participant": ("tenant_id", "mailbox_id", "quarantined", "message_id", "role", "position", "name", "address"),
+    "participant": (
+        "tenant_id", "mailbox_id", "quarantined", "message_id", "role", "position", "name", "address", "received_at",
+    ),
     "attachment": (
         "id", "tenant_id", "mailbox_id", "quarantined", "message_id", "public_id", "position", "filename",
         "content_type", "size", "state", "text", "blocks", "page_starts", "hidden_text",
@@ -43,7 +45,7 @@ _COLUMNS = {
     "searchdocument": ("tenant_id", "mailbox_id", "quarantined", "message_id", "words", "length"),
     "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
 }  # fmt: skip
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 # A row of the search documents in COPY's binary form: the count of fields, then each with its size before it.
 _DOCUMENT = Struct(">hiqiqi?iqi").pack
 _LENGTH = Struct(">ii").pack
@@ -254,7 +256,7 @@ def _rows(
         message=_message(one, number, head, place, container),
         raw=[] if one.raw is None else [(*head, number, one.raw)],
         participants=[
-            (*head, number, person.role, position, person.name, person.address.lower())
+            (*head, number, person.role, position, person.name, person.address.lower(), one.received_at)
             for position, person in enumerate(parsed.addresses)
         ],
         attachments=[

@@ -157,8 +157,9 @@ def _store(tenant: Tenant, mailbox: Mailbox, folder: Folder, letter: Letter) -> 
     for position, (role, person) in enumerate(people):
         name, address = split_address(person)
         Participant.objects.create(
-            **common, message=message, role=role, position=position, name=name, address=address.lower()
-        )
+            **common, message=message, role=role, position=position, name=name, address=address.lower(),
+            received_at=message.received_at,
+        )  # fmt: skip
     for position, (filename, content) in enumerate(letter.attachments):
         Attachment.objects.create(
             **common, message=message, position=position, filename=filename, content_type="text/plain",
