@@ -58,7 +58,6 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION mail_search.is_eraser(), mail_search.only_erased(), mail_search.acts_of_the_eraser(),
     mail_search.only_forward(), mail_search.enter_batch(), mail_search.record_access(bigint, text, text, text, text, text[]) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION mail_search.is_eraser() TO PUBLIC;
 """
 DROP_FUNCTIONS = """
 DROP FUNCTION mail_search.enter_batch();

@@ -100,6 +100,8 @@ def grant_rights(conn: Connection[TupleRow], names: RoleNames) -> None:
     for role in (app, eraser):
         conn.execute(sql.SQL("GRANT USAGE ON SCHEMA mail_search TO {}").format(role))
     conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mail_search TO {}").format(app))
+    # Asked by triggers on what the eraser writes, in its own name.
+    conn.execute(sql.SQL("GRANT EXECUTE ON FUNCTION mail_search.is_eraser() TO {}").format(eraser))
 
 
 def bypass_of(conn: Connection[TupleRow]) -> str | None:
