@@ -32,5 +32,32 @@ class MailboxAdmin(SetUpBySuperusers):
 
 @admin.register(MailSource)
 class MailSourceAdmin(SetUpBySuperusers):
-    list_display = ("mailbox", "kind", "location", "state", "last_sync_at", "error")
-    list_filter = ("state", "kind")
+    """How sources do. They are added by `manage.py add_source`: token commands run on this machine."""
+
+    list_display = ("location", "tenant", "mailbox", "kind", "state", "last_sync_at", "error")
+    list_filter = ("state", "kind", "tenant")
+    search_fields = ("location", "mailbox__slug")
+    list_select_related = ("tenant", "mailbox")
+    # Secrets stand in a table of their own, which no page reads.
+    fields = (
+        "location",
+        "tenant",
+        "mailbox",
+        "tls",
+        "login",
+        "secret_env",
+        "ca_file",
+        "state",
+        "last_sync_at",
+        "error",
+    )
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)

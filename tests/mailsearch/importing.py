@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mailsearch.ingest import credentials
 from mailsearch.ingest.sources import RawMail
-from mailsearch.models import Mailbox, Message, Tenant
+from mailsearch.models import Mailbox, MailSource, Message, Tenant
 from mailsearch.sessions import Binding, bound
 
 _numbers = itertools.count(1)
@@ -41,6 +42,16 @@ def new_mailbox(slug: str = "ann", tenant: Tenant | None = None, rules: str = ""
     if tenant is None:
         tenant = Tenant.objects.create(slug=f"import-{next(_numbers)}-{id(slug)}", name="T", quarantine_rules=rules)
     return Mailbox.objects.create(tenant=tenant, slug=slug)
+
+
+def new_source(account: str, secret: str, **place: object) -> MailSource:
+    """An IMAP source of a mailbox in a tenant of its own; *place* says where the server is."""
+    mailbox = new_mailbox()
+    source = MailSource.objects.create(
+        tenant=mailbox.tenant, mailbox=mailbox, kind="imap", location=f"imaps://{account}", account=account, **place
+    )
+    credentials.keep(source, secret)
+    return source
 
 
 @contextmanager

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--embed", action="store_true", help="embed what waits, afterwards")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        mailbox = _mailbox(options["tenant"], options["mailbox"])
+        mailbox = mailbox_of(options["tenant"], options["mailbox"])
         console = Console(stderr=True)
         try:
             source = open_source(options["source"])
@@ -103,7 +103,8 @@ def _bar(console: Console, *, bytes_: bool = True) -> Progress:
     )
 
 
-def _mailbox(tenant: str, mailbox: str) -> Mailbox:
+def mailbox_of(tenant: str, mailbox: str) -> Mailbox:
+    """The mailbox of these slugs. Raises CommandError that says how to make it."""
     owner = Tenant.objects.filter(slug=tenant).first()
     if owner is None:
         raise CommandError(
