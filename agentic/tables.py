@@ -164,7 +164,15 @@ class Sentence(RunRow):
     detail = words("detail", {})
 
     class Meta(RunRow.Meta):
-        indexes = [models.Index(fields=["tenant", "kept", "reason"], name="sentence_by_reason")]
+        indexes = [
+            models.Index(fields=["tenant", "kept", "reason"], name="sentence_by_reason"),
+            models.Index(
+                fields=["tenant", "at"],
+                include=["reason"],
+                name="removed_by_time",
+                condition=models.Q(kept=False, final=True, structural=False),
+            ),
+        ]
 
 
 class Citation(RunRow):
@@ -201,6 +209,9 @@ class WidenAttempt(RunRow):
     requested = words("requested")
     effective = words("effective", None)
 
+    class Meta(RunRow.Meta):
+        indexes = [models.Index(fields=["tenant", "at"], include=["kind"], name="widen_by_time")]
+
 
 class RunFinished(RunRow):
     """How a run ended."""
@@ -227,6 +238,22 @@ class RunFinished(RunRow):
 
     class Meta(RunRow.Meta):
         constraints = [*RunRow.Meta.constraints, models.UniqueConstraint(fields=["run"], name="a_run_ends_once")]
+        # The overview counts over this index alone.
+        indexes = [
+            models.Index(
+                fields=["tenant", "at"],
+                include=[
+                    "outcome",
+                    "seconds",
+                    "steps",
+                    "first_evidence_ms",
+                    "prompt_tokens",
+                    "completion_tokens",
+                    "cost_usd",
+                ],
+                name="end_by_time",
+            )
+        ]
 
 
 class AdminAct(TenantRow):

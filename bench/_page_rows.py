@@ -25,6 +25,9 @@ PAGES = {
     "review_sample": "/review?kind=all&sample=benchmark:{last}",
     "widen_attempts": "/widen-attempts",
     "usage": "/usage",
+    "overview": "/overview?days=90",
+    "settings": "/settings",
+    "what_if": "/settings/of/{slug}/what-if?agentic_max_steps=2",
 }
 # Numbers of texts: of runs from 0 on, of sentences after them.
 _ROWS = """
@@ -74,13 +77,13 @@ def main(folder: str, runs: int) -> None:
     server.start()
     try:
         setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
-        client, tenant = _auditor()
+        client, tenant, slug = _auditor()
         began = time.perf_counter()
         with psycopg.connect(server.conninfo(settings.PM_DATABASE_NAME), autocommit=True) as conn:
             sentences = runs * SENTENCES
             conn.execute(_ROWS.format(tenant=tenant, runs=runs, each=SENTENCES, sentences=sentences).encode())
         made = time.perf_counter() - began
-        figures = {name: _measured(client, path.format(last=sentences)) for name, path in PAGES.items()}
+        figures = {name: _measured(client, path.format(last=sentences, slug=slug)) for name, path in PAGES.items()}
     finally:
         server.stop()
     slowest = max(figures.values())
@@ -88,8 +91,8 @@ def main(folder: str, runs: int) -> None:
     sys.stdout.write(json.dumps({**told, "slowest_ms": slowest}) + "\n")
 
 
-def _auditor() -> tuple[Any, int]:
-    """Somebody who audits a new tenant, signed in; and the tenant's id."""
+def _auditor() -> tuple[Any, int, str]:
+    """Somebody who administers a new tenant, signed in; and the tenant's id and slug."""
     from django.contrib.auth import get_user_model
     from django.test import Client
 
@@ -101,7 +104,7 @@ def _auditor() -> tuple[Any, int]:
     add_member(tenant, user, "administrator", Access(("search:read",)))
     client = Client(SERVER_NAME="localhost")
     client.force_login(user)
-    return client, tenant.pk
+    return client, tenant.pk, tenant.slug
 
 
 def _measured(client: Any, path: str) -> float:

@@ -23,6 +23,11 @@ def person(
     return user
 
 
+def joins(user: User, tenant: Tenant, role: str) -> None:
+    """Make *user* a member of another tenant, too."""
+    add_member(tenant, user, role, Access(()))
+
+
 def signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user)

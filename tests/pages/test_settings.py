@@ -10,13 +10,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agentic.callers import resolve_key
 from agentic.limits import BY_NAME, OutOfBounds
 from agentic.models import AdminAct, AgentPolicy, DailyUse, Seal
 from agentic.policies import effective
-from mailsearch.models import Grant, Membership, Tenant
+from mailsearch.models import Grant, Mailbox, Tenant
 from mailsearch.sessions import Binding, bound
 from tests.pages.ended_runs import ended
-from tests.pages.people import person, signed_in
+from tests.pages.people import joins, person, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,8 +176,7 @@ def test_forty_tenants_take_no_more_queries_than_two() -> None:
     for more in (1, 40):
         for _ in range(more):
             tenant = _tenant()
-            grant = Grant.objects.create(tenant=tenant)
-            Membership.objects.create(tenant=tenant, user=user, role="administrator", grant=grant)
+            joins(user, tenant, "administrator")
         with CaptureQueriesContext(connection) as queries:
             assert client.get("/settings").status_code == 200
         counted.append(len(queries))
@@ -215,3 +215,34 @@ def test_many_runs_are_rehearsed_with_as_many_queries_as_one() -> None:
             bob.get(f"/settings/of/{tenant.slug}/what-if", {"agentic_max_steps": "2"})
         counted.append(len(queries))
     assert counted[0] == counted[1]
+
+
+def test_a_tenant_is_made_with_its_mailbox_and_key_or_not_at_all() -> None:
+    boss, admin = signed_in(_root()), person(_tenant(), "administrator")
+    slug = f"new-{uuid.uuid4().hex[:8]}"
+    form = {
+        "slug": slug, "name": "New & Co", "timezone": "Europe/Berlin", "may_leave": "nothing", "mailbox": "claims",
+        "key": "desk", "permissions": ["search:read"], "reason": "A new customer.", "administrator": admin.username,
+    }  # fmt: skip
+    assert boss.get("/settings/new").status_code == 200
+    for wrong in (
+        {"timezone": "Mars/Base"},
+        {"mailbox": "no good"},
+        {"administrator": "nobody-at-all"},
+        {"reason": ""},
+    ):
+        assert boss.post("/settings/new", form | wrong).status_code == 400
+    assert not Tenant.objects.filter(slug=slug).exists()
+    page = boss.post("/settings/new", form).content.decode()
+    token = re.search(r"pm_[0-9a-f]{10}_[\w-]{40,}", page)
+    assert token is not None
+    key = resolve_key(token[0])
+    tenant = Tenant.objects.get(slug=slug)
+    assert (key.tenant, key.permissions) == (tenant.pk, frozenset({"search:read"}))
+    assert list(Grant.objects.get(pk=key.grant).mailboxes.all()) == [Mailbox.objects.get(tenant=tenant, slug="claims")]
+    with bound(Binding(audit=frozenset({tenant.pk}))):
+        acts = list(AdminAct.objects.filter(tenant=tenant).order_by("pk").values_list("act", flat=True))
+    assert acts == ["tenant created", "member set", "key created"]
+    assert signed_in(admin).get(f"/settings/of/{slug}").status_code == 200
+    assert boss.post("/settings/new", form).status_code == 400
+    assert signed_in(admin).get("/settings/new").status_code == 404

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from agentic import accesses, chain, run_page
 from agentic.chain import ChainState
-from agentic.models import Run, RunFinished, RunState
+from agentic.models import Citation, Run, RunFinished, RunState
 from agentic.reviewers import Right
 from agentic.run_page import RunRows
 from agentic.web.pages import run_view, scopes, wording
@@ -96,6 +96,9 @@ def _filtered(rows: QuerySet[Run], reader: Reader, sent: dict[str, str]) -> Quer
         rows = rows.filter(Exists(RunState.objects.filter(run=OuterRef("pk"), status__in=("queued", "running"))))
     elif outcome:
         rows = rows.filter(Exists(ends.filter(outcome=outcome)))
+    if text_of(sent, "quotes") == "none":
+        # What the verifier's alarm of the overview counts.
+        rows = rows.filter(~Exists(Citation.objects.filter(run=OuterRef("pk"), start__isnull=False)))
     if tenant:
         rows = rows.filter(tenant__in=[one.pk for one in reader.audited if one.slug == tenant])
     if model := text_of(sent, "model"):
