@@ -26,6 +26,8 @@ check: $(READY)
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python -m checks.dependencies
+	$(BIN)/python -m checks.secrets
 
 serve: $(READY)
 	$(BIN)/python manage.py serve

@@ -8,6 +8,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from agentic.server.roles import RoleNames, grant_rights, make_roles, role_names
 
+# Whoever comes after a change of a table that waits for its lock waits too: so it gives up, and can be repeated.
+_LOCK_TIMEOUT = "10s"
+
 
 def setup_database(admin: str, database: str, *, verbosity: int = 0) -> RoleNames:
     """Make *database*, its roles and tables, or bring them up to date.
@@ -44,7 +47,7 @@ def _migrate(admin: str, names: RoleNames, verbosity: int) -> None:
         "PASSWORD": str(parameters.get("password", "") or ""),
         "HOST": str(parameters.get("host", "") or ""),
         "PORT": str(parameters.get("port", "") or ""),
-        "OPTIONS": {"options": f"-c role={names.owner}"},
+        "OPTIONS": {"options": f"-c role={names.owner} -c lock_timeout={_LOCK_TIMEOUT}"},
     }
     try:
         call_command("migrate", database="owner", interactive=False, verbosity=verbosity)
