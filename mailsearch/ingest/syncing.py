@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from mailsearch.ingest import syncing_files, syncing_imap
 from mailsearch.ingest.intake import Intake, Progress, Total
 from mailsearch.ingest.limits import Worker
+from mailsearch.ingest.rules import parse_rules
 from mailsearch.ingest.sync_failures import SyncFailed
 from mailsearch.models import MailSource
 from mailsearch.sessions import dsn
@@ -30,8 +31,10 @@ def sync(
 ) -> Total:
     """Bring *source*'s mailbox in step with it. Raises AlreadySyncing, and SyncFailed, which the source then shows.
 
-    Also raises django.db.Error where the database can't be used.
+    Also raises django.db.Error where the database can't be used, and ValueError where the tenant's quarantine rules
+    make no sense.
     """
+    parse_rules(source.tenant.quarantine_rules)
     with _alone(source), _lent(worker) as parser:
         _note(source, State.SYNCING, source.error)
         intake = Intake(source, parser, progress, read_attachments)

@@ -1,10 +1,13 @@
 """An IMAP account followed at a real server: new mail, flags, moves, deletions, interruptions."""
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
+from django.conf import settings
 from imapclient import IMAPClient
 
 from mailsearch.ingest import erasing, syncing
@@ -198,6 +201,37 @@ def test_a_bell_tells_of_new_mail(server: Dovecot) -> None:
         assert sync(source).new == 1
     finally:
         watch.close()
+
+
+def test_a_folder_that_is_refused_keeps_its_mail(server: Dovecot) -> None:
+    source = source_at(server)
+    with server.client(source.account) as client:
+        client.create_folder("Locked")
+        client.append("Locked", letter("merlin"))
+        sync(source)
+        client.append("INBOX", letter("hobby"))
+    folder = server.home / "mail" / source.account / ".Locked"
+    folder.chmod(0)
+    total = sync(source)
+    assert (total.new, total.deleted, source.state) == (1, 0, "partial")
+    assert "Locked" in source.error
+    folder.chmod(0o755)
+    assert (sync(source).deleted, source.state, source.error) == (0, "ok", "")
+
+
+def test_the_command_watches_until_it_is_told_to_stop(server: Dovecot) -> None:
+    source = source_at(server)
+    command = [sys.executable, "manage.py", "sync", "--watch", "--tenant", source.tenant.slug]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=settings.BASE_DIR) as process:
+        assert process.stdout is not None
+        assert "0 new." in process.stdout.readline()
+        with server.client(source.account) as client:
+            client.append("INBOX", letter("osprey"))
+        while "1 new" not in process.stdout.readline():
+            assert process.poll() is None
+        process.terminate()
+        assert process.stdout.read().endswith("Stopped.\n")
+    assert process.returncode == 0
 
 
 def test_only_one_at_a_time_follows_a_source(server: Dovecot) -> None:

@@ -1,6 +1,7 @@
 """A real IMAP server, Dovecot, on loopback with a certificate and mail of its own, in a folder that goes with it."""
 
 import datetime
+import grp
 import os
 import pwd
 import shutil
@@ -153,8 +154,6 @@ def _configure(server: Dovecot, tokens: int) -> None:
 
 
 def _group_name() -> str:
-    import grp
-
     return grp.getgrgid(os.getgid()).gr_name
 
 

@@ -44,6 +44,8 @@ class Command(BaseCommand):
             while True:
                 for source in watch.due():
                     watch.report(source, ok=self._sync(source, worker, attachments))
+                    # Whoever keeps a log of it is not to wait for a full buffer.
+                    self.stdout.flush()
         except KeyboardInterrupt:
             self.stdout.write("Stopped.")
         finally:
@@ -56,7 +58,7 @@ class Command(BaseCommand):
         except syncing.AlreadySyncing as busy:
             self.stdout.write(str(busy))
             return True
-        except SyncFailed as failed:
+        except (SyncFailed, ValueError) as failed:
             self.stderr.write(f"{source}: {failed}")
             return False
         except (Error, psycopg.Error) as error:
