@@ -15,6 +15,8 @@ from django.utils.timezone import now
 OUTCOMES = ("answered", "insufficient_evidence", "budget_exhausted", "degraded")
 # Answers of a tenant that the verifier's alarm looks at, the newest.
 WATCHED = 200
+# Sorted in memory, and without compiling statements that take less time than their compilation.
+_AT_ONCE = "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
 _SPREAD = """
 SELECT (at AT TIME ZONE 'UTC')::date AS day, count(*),
     percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY seconds),
@@ -95,7 +97,9 @@ class Trends:
 
 
 def read(tenants: Iterable[int], days: int) -> Trends:
-    """The last *days* days, today among them."""
+    """The last *days* days, today among them; within an open transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(_AT_ONCE)
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=days - 1)
     values = {"tenants": list(tenants), "since": since, "watched": WATCHED}
@@ -109,11 +113,18 @@ def read(tenants: Iterable[int], days: int) -> Trends:
         {day: one for day, one in spreads.items() if day is not None},
         spreads.get(None, Spread()),
         outcomes,
-        dict(_rows(_P95, values)),
+        _p95(values, spreads.get(None)),
         _rows(_REMOVED, values),
         _rows(_WIDENED, values),
         {tenant: Watched(answers, unquoted) for tenant, answers, unquoted in _rows(_UNQUOTED, values)},
     )
+
+
+def _p95(values: Mapping[str, Any], whole: Spread | None) -> dict[int, float]:
+    """The 95th percentile of the seconds by tenant; of a single one it is that of all."""
+    if len(values["tenants"]) == 1 and whole is not None and whole.seconds is not None:
+        return {values["tenants"][0]: whole.seconds[1]}
+    return dict(_rows(_P95, values))
 
 
 def _rows(statement: str, values: Mapping[str, Any]) -> list[tuple]:  # type: ignore[type-arg]

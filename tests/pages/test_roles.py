@@ -27,6 +27,12 @@ TABLE = {
     "/review/rates": {"jo", "ada", "checker"},
     "/widen-attempts": {"jo", "ada", "checker"},
     "/usage": {"jo", "olga"},
+    "/overview": {"jo", "ada", "checker"},
+    "/settings": {"jo"},
+    "/settings/of/{tenant}": {"jo"},
+    "/settings/of/{tenant}/what-if": {"jo"},
+    "/settings/defaults": set(),
+    "/settings/new": set(),
 }
 ACTS = {
     "/runs/{run}/cancel": {"jo"},
@@ -47,6 +53,7 @@ def test_each_page_opens_for_its_roles_and_is_not_there_for_all_others() -> None
         "run": made.runs["answered"],
         "message": made.home.golf.public_id,
         "secret": made.home.secret.public_id,
+        "tenant": tenant.slug,
     }
     unknown = clients["jo"].get("/no-such-page").content
     sent = {"sentence": made.removed(), "attempt": made.attempt(), "verdict": "rightly", "reason": "planted"}
@@ -72,7 +79,7 @@ def test_each_page_opens_for_its_roles_and_is_not_there_for_all_others() -> None
 def test_whoever_is_not_signed_in_is_asked_to_and_learns_nothing() -> None:
     client = Client()
     for page in TABLE:
-        response = client.get(page.format(run="run_none", message="msg_none", secret="msg_none"))
+        response = client.get(page.format(run="run_none", message="msg_none", secret="msg_none", tenant="none"))
         assert response.headers["Location"].startswith("/sign-in")
     for act in ACTS:
         assert client.post(act.format(run="run_none", message="msg_none")).headers["Location"] == "/sign-in"
