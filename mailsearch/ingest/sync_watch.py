@@ -13,20 +13,33 @@ _POLL, _BELL, _LONGEST = 60.0, 300.0, 3_600.0
 
 
 class Watch:
-    """Sources that are watched. Ask `due`, sync, `report` how it went, and again."""
+    """Sources that are watched. Say what to `follow`, ask `due`, sync, `report` how it went, and again."""
 
-    def __init__(self, sources: Iterable[MailSource], *, poll: float = _POLL) -> None:
-        self._sources = {source.pk: source for source in sources}
+    def __init__(self, sources: Iterable[MailSource] = (), *, poll: float = _POLL) -> None:
+        self._sources: dict[int, MailSource] = {}
         self._poll = poll
-        self._next = dict.fromkeys(self._sources, 0.0)
-        self._failures = dict.fromkeys(self._sources, 0)
+        self._next: dict[int, float] = {}
+        self._failures: dict[int, int] = {}
         self._bells: dict[int, Bell] = {}
         self._mute: set[int] = set()
+        self.follow(sources)
 
-    def due(self) -> list[MailSource]:
-        """Waits until something is to be looked at, and says what."""
+    def follow(self, sources: Iterable[MailSource]) -> None:
+        """Watch *sources* from here on: new ones at once, and those no more that are missing."""
+        self._sources = {source.pk: source for source in sources}
+        for pk in self._bells.keys() - self._sources.keys():
+            self._drop(pk)
+        self._next = {pk: self._next.get(pk, 0.0) for pk in self._sources}
+        self._failures = {pk: self._failures.get(pk, 0) for pk in self._sources}
+
+    def due(self, *, longest: float = _POLL) -> list[MailSource]:
+        """Waits until something is to be looked at, and says what; nothing after *longest* seconds."""
+        until = time.monotonic() + longest
         while not (now_due := [pk for pk, moment in self._next.items() if moment <= time.monotonic()]):
-            self._listen(max(min(self._next.values()) - time.monotonic(), 0))
+            left = min([until, *self._next.values()]) - time.monotonic()
+            if until <= time.monotonic():
+                break
+            self._listen(max(left, 0))
         return [self._sources[pk] for pk in now_due]
 
     def report(self, source: MailSource, *, ok: bool) -> None:

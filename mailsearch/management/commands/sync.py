@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import psycopg
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
+from django.db.models import QuerySet
 
 from mailsearch.ingest import syncing
 from mailsearch.ingest.intake import Total
@@ -33,15 +34,21 @@ class Command(BaseCommand):
             if options["watch"]:
                 self._watch(sources, worker, not options["no_attachments"])
                 return
-            failed = [one for one in sources if not self._sync(one, worker, not options["no_attachments"])]
+            if not sources:
+                raise CommandError(
+                    "There is no such source; name one with: manage.py add_source SOURCE --tenant T --mailbox M"
+                )
+            failed = [one for one in sources.all() if not self._sync(one, worker, not options["no_attachments"])]
         if failed:
             raise CommandError(f"{len(failed)} of {len(sources)} sources could not be followed; see above.")
 
-    def _watch(self, sources: list[MailSource], worker: Worker, attachments: bool) -> None:
+    def _watch(self, sources: QuerySet[MailSource], worker: Worker, attachments: bool) -> None:
         signal.signal(signal.SIGTERM, _interrupt)
-        watch = Watch(sources)
+        watch = Watch()
         try:
             while True:
+                # Looked up anew each time: sources are added and change while this runs.
+                watch.follow(sources.all())
                 for source in watch.due():
                     watch.report(source, ok=self._sync(source, worker, attachments))
                     # Whoever keeps a log of it is not to wait for a full buffer.
@@ -88,13 +95,10 @@ def _told(total: Total) -> str:
     return ", ".join([f"{total.new:,} new", *(f"{count:,} {what}" for count, what in counts if count)]) + "."
 
 
-def _sources(tenant: str | None, mailbox: str | None) -> list[MailSource]:
+def _sources(tenant: str | None, mailbox: str | None) -> QuerySet[MailSource]:
     sources = MailSource.objects.select_related("mailbox__tenant").order_by("pk")
     if tenant:
         sources = sources.filter(tenant__slug=tenant)
     if mailbox:
         sources = sources.filter(mailbox__slug=mailbox)
-    found = list(sources)
-    if not found:
-        raise CommandError("There is no such source; name one with: manage.py add_source SOURCE --tenant T --mailbox M")
-    return found
+    return sources
