@@ -21,18 +21,19 @@ class Bar:
     """A piece of a day's stack."""
 
     code: str
-    x: float
-    y: float
-    width: float
-    height: float
+    # Coordinates are written out here: templates are slow at numbers, and there are hundreds.
+    x: str
+    y: str
+    width: str
+    height: str
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A day: its pieces, what it tells in words, and where its runs are listed."""
 
-    x: float
-    width: float
+    x: str
+    width: str
     bars: tuple[Bar, ...]
     # One of each series, empty where there is nothing to say; and the same after the name of the series.
     values: tuple[str, ...]
@@ -51,7 +52,7 @@ class Line:
 
     code: str
     path: str
-    points: tuple[tuple[float, float], ...]
+    points: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def chart(
         values = tuple(_told(one.values[number], unit, digits) for one in series)
         cells = tuple(f"{one.words} {told}" for one, told in zip(series, values, strict=True) if told)
         bars = _stack(series, number, x, step, heights) if stacked else ()
-        columns.append(Column(x, step, bars, values, cells, day, address))
+        columns.append(Column(_at(x), _at(step), bars, values, cells, day, address))
     lines = () if stacked else tuple(_line(one, step, heights) for one in series)
     drawn = None if limit is None else _BOTTOM - limit * heights
     words = f"{top:,.{digits}f}{unit}"
@@ -120,6 +121,10 @@ def _told(value: float | None, unit: str, digits: int) -> str:
     return "" if value is None else f"{value:,.{digits}f}{unit}"
 
 
+def _at(coordinate: float) -> str:
+    return f"{coordinate:.1f}"
+
+
 def _stack(series: Sequence[Series], number: int, x: float, step: float, heights: float) -> tuple[Bar, ...]:
     y, bars = float(_BOTTOM), []
     for one in series:
@@ -127,9 +132,7 @@ def _stack(series: Sequence[Series], number: int, x: float, step: float, heights
         y -= height
         if height:
             # Few of a day with many are seen all the same.
-            bars.append(
-                Bar(one.code, round(x + 1, 1), round(y, 1), round(max(2, step - 2), 1), round(max(height, 1), 1))
-            )
+            bars.append(Bar(one.code, _at(x + 1), _at(y), _at(max(2, step - 2)), _at(max(height, 1))))
     return tuple(bars)
 
 
@@ -140,7 +143,7 @@ def _line(series: Series, step: float, heights: float) -> Line:
         if value is None:
             pen = "M"
             continue
-        point = round(_LEFT + (number + 0.5) * step, 1), round(_BOTTOM - value * heights, 1)
+        point = _at(_LEFT + (number + 0.5) * step), _at(_BOTTOM - value * heights)
         parts.append(f"{pen}{point[0]} {point[1]}")
         points.append(point)
         pen = "L"
