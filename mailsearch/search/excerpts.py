@@ -49,6 +49,8 @@ class _Sentence:
     end: int
     matches: tuple[Match, ...]
     worth: float
+    # Where all sentences of the part begin.
+    bounds: Sequence[int]
 
 
 def excerpts(
@@ -76,7 +78,9 @@ def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
         return
     known: dict[str, list[Match]] = {}
     count = 0
-    for found in _WORD.finditer(text, 0, _LOOKED_THROUGH):
+    # No letter of ASCII changes its place when folded, so there it is enough to look where a lexeme begins.
+    words = _likely(text, weights) if text.isascii() else _WORD.finditer(text, 0, _LOOKED_THROUGH)
+    for found in words:
         word, start = found.group(), found.start()
         inside = known.get(word)
         if inside is None:
@@ -86,6 +90,19 @@ def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
             count += 1
         if count > _MOST_MATCHES:
             return
+
+
+def _likely(text: str, weights: Mapping[str, float]) -> Iterator[re.Match[str]]:
+    """The words of *text*, which is ASCII, that begin with one of the lexemes; others can't match."""
+    folded = fold(text[:_LOOKED_THROUGH])
+    starts: set[int] = set()
+    for lexeme in weights:
+        at = folded.find(lexeme)
+        while at >= 0:
+            if not at or not folded[at - 1].isalnum():
+                starts.add(at)
+            at = folded.find(lexeme, at + 1)
+    return (found for start in sorted(starts) if (found := _WORD.match(text, start, _LOOKED_THROUGH)))
 
 
 def _in_word(word: str, weights: Mapping[str, float]) -> Iterator[Match]:
@@ -158,7 +175,7 @@ def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
         start, end = bounds[number], bounds[number + 1] if number + 1 < len(bounds) else len(part.text)
         # A subject is shown with the hit anyway.
         worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
-        yield _Sentence(part, start, end, tuple(inside), worth)
+        yield _Sentence(part, start, end, tuple(inside), worth, bounds)
 
 
 def _bounds(part: PartText) -> list[int]:
@@ -178,7 +195,7 @@ def _around(sentence: _Sentence, found: Sequence[Match]) -> Excerpt:
         middle = sentence.matches[0].start
         start = max(start, middle - LENGTH // 3)
         end = min(end, start + LENGTH)
-    bounds = [*_bounds(sentence.part), len(sentence.part.text)]
+    bounds = [*sentence.bounds, len(sentence.part.text)]
     after = bisect_right(bounds, end)
     while after < len(bounds) and bounds[after] - start <= LENGTH:
         end = bounds[after]
