@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from agentic import sandbox
+from mailsearch.models import Tenant
 from tests.standins.service import Service
 
 
@@ -18,12 +20,17 @@ def service(django_db_setup: None, django_db_blocker: Any) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def sandbox_key(django_db_setup: None, django_db_blocker: Any) -> Callable[..., str]:
-    """Makes a key of the sandbox as an operator does, and gives its token."""
+    """Makes a key of the sandbox as an operator does, and gives its token. The mail is taken in with the first."""
+    prepared: list[Tenant] = []
 
-    def make(*arguments: str) -> str:
-        out = StringIO()
+    def make(*permissions: str) -> str:
         with django_db_blocker.unblock():
-            call_command("create_key", "--sandbox", "--name", "a client", *arguments, stdout=out, stderr=StringIO())
-        return out.getvalue().strip()
+            if not prepared:
+                out = StringIO()
+                call_command("create_key", "--sandbox", "--name", "the first", stdout=out, stderr=StringIO())
+                prepared.append(Tenant.objects.get(slug=sandbox.SLUG))
+                if not permissions:
+                    return out.getvalue().strip()
+            return sandbox.make_key(prepared[0], "a client", permissions or sandbox.PERMISSIONS)[1]
 
     return make
