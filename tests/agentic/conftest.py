@@ -23,14 +23,13 @@ def sandbox_key(django_db_setup: None, django_db_blocker: Any) -> Callable[..., 
     """Makes a key of the sandbox as an operator does, and gives its token. The mail is taken in with the first."""
     prepared: list[Tenant] = []
 
-    def make(*permissions: str) -> str:
+    def make(*arguments: str) -> str:
         with django_db_blocker.unblock():
-            if not prepared:
-                out = StringIO()
-                call_command("create_key", "--sandbox", "--name", "the first", stdout=out, stderr=StringIO())
-                prepared.append(Tenant.objects.get(slug=sandbox.SLUG))
-                if not permissions:
-                    return out.getvalue().strip()
-            return sandbox.make_key(prepared[0], "a client", permissions or sandbox.PERMISSIONS)[1]
+            if prepared and not arguments:
+                return sandbox.make_key(prepared[0], "a client")[1]
+            out = StringIO()
+            call_command("create_key", "--sandbox", "--name", "a client", *arguments, stdout=out, stderr=StringIO())
+            prepared.append(Tenant.objects.get(slug=sandbox.SLUG))
+            return out.getvalue().strip()
 
     return make

@@ -1,9 +1,11 @@
 """A message is erased: no word of it is left anywhere in the database, and what happened can still be proved."""
 
 import asyncio
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
+from string import ascii_lowercase
 
 import psycopg
 import pytest
@@ -27,27 +29,41 @@ from tests.standins.scripted_model import ScriptedModel, answers, searches
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# Words that stand in nothing else, each in another place of the message.
-WORDS = ("qzxsubject", "qzxbody", "qzxsender", "qzxaddress", "qzxfile", "qzxattached", "qzxid")
+# Places of words that stand in nothing else, each in another place of the message.
+WORDS = ("subject", "body", "sender", "address", "file", "attached", "id")
 BODY = """--cut
 Content-Type: text/plain
 
-The qzxbody boiler was repaired on 4 March for 310 EUR.
+{quote}
 --cut
-Content-Type: text/plain; name="qzxfile.txt"
-Content-Disposition: attachment; filename="qzxfile.txt"
+Content-Type: text/plain; name="{file}.txt"
+Content-Disposition: attachment; filename="{file}.txt"
 
-The qzxattached invoice of the boiler.
+The {attached} invoice of the boiler.
 --cut--"""
-QUOTE = "The qzxbody boiler was repaired on 4 March for 310 EUR."
-CANARY = mail(
-    BODY,
-    id_="qzxid@x.example",
-    subject="qzxsubject of the boiler",
-    sender="qzxsender Stove <qzxaddress@x.example>",
-    content_type='multipart/mixed; boundary="cut"',
-)
+QUOTE = "The {body} boiler was repaired on 4 March for 310 EUR."
 OTHER = mail("The garden was watered on 5 March, and the hedge was cut.", subject="Garden", id_="garden@x.example")
+
+
+class Canary:
+    """A message whose words no other test's message holds, since what a test leaves stays in the database."""
+
+    def __init__(self) -> None:
+        key = "".join(secrets.choice(ascii_lowercase) for _ in range(8))
+        self.words = {place: f"qzx{place}{key}" for place in WORDS}
+        self.quote = self.told(QUOTE)
+        self.message_id = self.told("{id}@x.example")
+        self.message = mail(
+            BODY.format(quote=self.quote, **self.words),
+            id_=self.message_id,
+            subject=self.told("{subject} of the boiler"),
+            sender=self.told("{sender} Stove <{address}@x.example>"),
+            content_type='multipart/mixed; boundary="cut"',
+        )
+
+    def told(self, text: str) -> str:
+        """*text* with this message's words in their places."""
+        return text.format(**self.words)
 
 
 @dataclass
@@ -55,18 +71,19 @@ class Home:
     tenant: Tenant
     mailbox: Mailbox
     reader: Principal
+    canary: Canary
 
     def message(self) -> str:
         with seeing(self.tenant):
-            return str(Message.objects.get(rfc_message_id="qzxid@x.example").public_id)
+            return str(Message.objects.get(rfc_message_id=self.canary.message_id).public_id)
 
 
 @pytest.fixture
 def home() -> Home:
-    mailbox = new_mailbox("home")
-    take(mailbox, CANARY, OTHER)
+    mailbox, canary = new_mailbox("home"), Canary()
+    take(mailbox, canary.message, OTHER)
     _, token = create_key(mailbox.tenant, "Jo", Access(tuple(Permission.values), mailboxes=(mailbox,)))
-    return Home(mailbox.tenant, mailbox, resolve_key(token))
+    return Home(mailbox.tenant, mailbox, resolve_key(token), canary)
 
 
 def take(mailbox: Mailbox, *messages: bytes) -> pipeline.Summary:
@@ -97,11 +114,11 @@ def dump(conninfo: str) -> Iterator[tuple[str, bytes]]:
                 yield str(table), b"".join(map(bytes, copy))
 
 
-def places(conninfo: str) -> dict[str, set[str]]:
+def places(conninfo: str, canary: Canary) -> dict[str, set[str]]:
     """Which words of the message are in which table."""
     found: dict[str, set[str]] = {}
     for table, rows in dump(conninfo):
-        held = {word for word in WORDS if word.encode() in rows.lower()}
+        held = {word for word in canary.words.values() if word.encode() in rows.lower()}
         if held:
             found[table] = held
     return found
@@ -115,29 +132,34 @@ def erase(tenant: Tenant, *arguments: str) -> str:
 
 def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_conninfo: str) -> None:
     embedding.embed_pending(home.tenant, embedder=Counting("one"))
-    false = ("It was qzxbody and cost 999 EUR.", "qzxbody boiler", "the qzxattached invoice was never paid")
-    script = ScriptedModel(
-        searches("qzxbody boiler", "qzxattached invoice"),
-        answers((f'The mail says "{QUOTE}"', "qzxbody boiler", QUOTE), false),
+    told, quote = home.canary.told, home.canary.quote
+    false = (
+        told("It was {body} and cost 999 EUR."),
+        told("{body} boiler"),
+        told("the {attached} invoice was never paid"),
     )
-    answered = ask(home, script, "Who is qzxsender, and was the qzxsubject boiler repaired?")
-    extracted = ask(home, ExtractiveReader(None), "When was the qzxbody boiler repaired?", chat=False)
+    script = ScriptedModel(
+        searches(told("{body} boiler"), told("{attached} invoice")),
+        answers((f'The mail says "{quote}"', told("{body} boiler"), quote), false),
+    )
+    answered = ask(home, script, told("Who is {sender}, and was the {subject} boiler repaired?"))
+    extracted = ask(home, ExtractiveReader(None), told("When was the {body} boiler repaired?"), chat=False)
     whole = "The garden was watered on 5 March, and the hedge was cut."
     garden = ScriptedModel(answers(("The garden was watered on 5 March.", "the hedge was cut", whole)))
     elsewhere = ask(home, garden, "When was the garden watered?")
-    before = places(owner_conninfo)
+    before = places(owner_conninfo, home.canary)
     assert {"mailsearch_message", "agentic_payloadtext"} <= set(before)
-    assert set().union(*before.values()) == set(WORDS)
+    assert set().union(*before.values()) == set(home.canary.words.values())
     assert "messages erased" in erase(home.tenant, home.message())
-    assert places(owner_conninfo) == {}
-    again = take(home.mailbox, CANARY)
+    assert places(owner_conninfo, home.canary) == {}
+    again = take(home.mailbox, home.canary.message)
     assert (again.new, again.erased) == (0, 1)
-    assert places(owner_conninfo) == {}
+    assert places(owner_conninfo, home.canary) == {}
     assert verify(home.tenant) == (0, "")
     for run in (answered, extracted, elsewhere):
-        told = read(home.reader, run)
-        assert told is not None
-        assert told["status"] == "finished"
+        response = read(home.reader, run)
+        assert response is not None
+        assert response["status"] == "finished"
         with bound(Binding(audit=frozenset({home.tenant.pk}))):
             assert chain.state(Run.objects.get(public_id=run)).status == "sealed"
     kept = read(home.reader, elsewhere)
@@ -148,7 +170,7 @@ def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_
 
 def test_an_erasure_is_on_record_with_who_and_why(home: Home) -> None:
     message = home.message()
-    erase(home.tenant, "--message-id", "<qzxid@x.example>")
+    erase(home.tenant, "--message-id", f"<{home.canary.message_id}>")
     with bound(Binding(audit=frozenset({home.tenant.pk}))):
         act = AdminAct.objects.get(tenant=home.tenant, act=erasure.ERASED)
     assert (act.actor, act.reason, act.detail["messages"]) == ("command line", "Art. 17", [message])

@@ -146,7 +146,7 @@ def test_a_sandbox_key_reads_what_is_fixed_and_nothing_else(
 
 
 def test_a_sandbox_key_may_have_fewer_permissions(service: Service, sandbox_key: NewKey) -> None:
-    with service.client(bearer(sandbox_key(Permission.SEARCH_READ))) as client:
+    with service.client(bearer(sandbox_key("--permission", Permission.SEARCH_READ))) as client:
         refused = client.post("/v1/search", json=body_of(ANSWERED))
     assert (refused.status_code, refused.json()["permission"]) == (403, "search:agentic")
 
