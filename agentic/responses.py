@@ -257,7 +257,10 @@ def _widen(record: Record, row: WidenAttempt) -> Json:
         "argument": row.argument_sent or row.argument,
         "effective": row.effective,
     }
-    return {**entry, "requested": row.requested, "read_before": row.read_before} if record.audits else entry
+    if not record.audits:
+        return entry
+    # A model may have written there what it had read, and auditing opens no mail.
+    return {**entry, "requested": row.requested if record.wholly_readable else None, "read_before": row.read_before}
 
 
 def _usage(finished: RunFinished | None) -> Json | None:

@@ -98,6 +98,11 @@ def test_who_holds_audit_read_sees_what_was_requested() -> None:
     (attempt,) = response["widen_attempts"]
     assert attempt["requested"] == "workshop"
     assert attempt["read_before"]
+    # A model may have written there what it had read, and auditing opens no mail.
+    auditor = home.caller("workshop", permissions=("audit:read",)).principal
+    audited = read(auditor, response["run_id"])
+    assert audited is not None
+    assert [(one["kind"], one["requested"]) for one in audited["widen_attempts"]] == [("outside_scope", None)]
 
 
 def test_two_tenants_and_two_scopes_never_see_each_other() -> None:
