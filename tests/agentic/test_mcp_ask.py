@@ -2,12 +2,16 @@
 
 import asyncio
 import re
+import threading
 from typing import Any
 
 import anyio
 import pytest
 
 from agentic.models import AgentPolicy, Run, RunState
+from agentic.web.mcp.asking import ask_mail
+from agentic.web.mcp.calls import Call
+from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound
 from tests.agentic.asking import QUESTION
 from tests.agentic.cast import House, house
@@ -70,6 +74,29 @@ def test_each_outcome_is_the_response_of_rest_and_its_steps_were_told(
     assert str(told[-1][1]).endswith(f": {outcome}")
     assert [number for number in numbers if number] == [entry["seq"] for entry in body["trace"]]
     assert QUOTED not in str(told)
+
+
+def test_a_run_that_ends_while_a_step_is_being_told_loses_no_step(settings: Any) -> None:
+    """The model replies once the second step is on its way to a client who takes it only after the run's end."""
+    home, begun = house(), threading.Event()
+    told: list[float] = []
+
+    async def tell(number: float, words: str) -> None:
+        if number == 2:
+            begun.set()
+            while await in_worker(_states, home) != ["finished"]:
+                await asyncio.sleep(0.01)
+            # Whoever waits for the run learns of its end a little after it was written.
+            await asyncio.sleep(0.2)
+        told.append(number)
+
+    def waits(handler: Any) -> None:
+        begun.wait(30)
+        answers_golf()(handler)
+
+    with configured(settings, waits):
+        said = asyncio.run(ask_mail(Call(home.jo.principal, {"query": QUESTION}, tell)))
+    assert told == [0, *(entry["seq"] for entry in said.data["trace"])]
 
 
 def test_a_budget_only_lowers(service: Service, settings: Any) -> None:

@@ -75,6 +75,7 @@ class _Telling:
         self._call = call
         self._run = run
         self._told = 0
+        self._at_work = asyncio.Lock()
 
     async def begin(self) -> None:
         await self._call.tell(0.0, f"run {self._run}")
@@ -91,13 +92,19 @@ class _Telling:
         for entry in trace:
             await self._tell(entry)
 
+    async def stop(self, following: "asyncio.Task[None]") -> None:
+        """Cancel *following*, but not while it tells: nobody could say whether the client had heard that event."""
+        async with self._at_work:
+            following.cancel()
+
     async def _tell(self, entry: Json) -> None:
-        if entry["seq"] <= self._told:
-            return
-        self._told = entry["seq"]
-        step = f"step {entry['step']}, " if entry["step"] else ""
-        words = _WORDS.get(str(entry["event"]), "").format_map(entry)
-        await self._call.tell(float(entry["seq"]), f"{step}{entry['phase']}: {words}")
+        async with self._at_work:
+            if entry["seq"] <= self._told:
+                return
+            self._told = entry["seq"]
+            step = f"step {entry['step']}, " if entry["step"] else ""
+            words = _WORDS.get(str(entry["event"]), "").format_map(entry)
+            await self._call.tell(float(entry["seq"]), f"{step}{entry['phase']}: {words}")
 
 
 async def _wait(started: runs.Started, telling: _Telling) -> None:
@@ -105,6 +112,7 @@ async def _wait(started: runs.Started, telling: _Telling) -> None:
     following = asyncio.create_task(telling.follow())
     try:
         await runs.wait(started, task)
+        await telling.stop(following)
     finally:
         following.cancel()
         await asyncio.wait({following})
