@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Processes that share the tests, each with a Postgres of its own.
+WORKERS ?= 2
 
 .PHONY: setup demo test check serve bench lock
 
@@ -18,7 +20,7 @@ demo: $(READY)
 	$(BIN)/python manage.py demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(READY)
 	$(BIN)/ruff check .

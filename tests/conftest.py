@@ -26,6 +26,12 @@ def _connect_on_loopback_only(self: socket.socket, address: Any) -> None:
 socket.socket.connect = _connect_on_loopback_only  # type: ignore[method-assign,assignment]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the browser's tests first: few and slow, they would leave the other processes idle at the end."""
+    items.sort(key=lambda item: "browser" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
     """A database of this session's own, made and migrated by its owner; Django logs in as the app."""
