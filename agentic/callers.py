@@ -16,7 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic.models import AdminAct
@@ -41,13 +41,14 @@ SELECT holder.permissions, g.tenant_id, g.recursive, g.include_junk, g.received_
         FROM mailsearch_folder f WHERE f.tenant_id = g.tenant_id), '[]'::json)
 FROM {} JOIN mailsearch_grant g ON g.id = holder.grant_id WHERE holder.id = %(credential)s AND {}
 """
-_KEY_SCOPE = _SCOPE.format(
+_KEYS = (
     "mailsearch_apikey holder",
     "holder.revoked_at IS NULL AND (holder.expires_at IS NULL OR holder.expires_at > statement_timestamp())",
 )
-_MEMBER_SCOPE = _SCOPE.format(
-    "mailsearch_membership holder JOIN auth_user person ON person.id = holder.user_id", "person.is_active"
-)
+_MEMBERS = "mailsearch_membership holder JOIN auth_user person ON person.id = holder.user_id", "person.is_active"
+_KEY_SCOPE, _MEMBER_SCOPE = _SCOPE.format(*_KEYS), _SCOPE.format(*_MEMBERS)
+_STANDS = "SELECT true FROM {} WHERE holder.id = %(credential)s AND {}"
+_KEY_STANDS, _MEMBER_STANDS = _STANDS.format(*_KEYS), _STANDS.format(*_MEMBERS)
 
 
 class Unrecognised(Exception):
@@ -235,6 +236,12 @@ async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, ne
     _, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
     given = Given(tenant, frozenset(mailboxes), frozenset(folders), recursive, junk, begin, end)
     return given.over(rows)
+
+
+async def stands(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:
+    """A row where the caller's credential is valid now, and else none; within a pipeline it does not wait."""
+    statement = _KEY_STANDS if principal.is_key else _MEMBER_STANDS
+    return await conn.execute(statement, {"credential": principal.credential})
 
 
 def _valid_keys() -> QuerySet[ApiKey]:

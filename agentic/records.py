@@ -45,7 +45,8 @@ def load(principal: Principal, public_id: str, *, own_only: bool = False) -> Rec
     now = current(principal)
     if now is None:
         return None
-    with bound(Binding(now.tenant, audit=frozenset({now.tenant}))):
+    # Else the end of a run could be seen in one table and not yet in another.
+    with bound(Binding(now.tenant, audit=frozenset({now.tenant})), at_one_moment=True):
         run = Run.objects.select_related("state").filter(public_id=public_id, tenant=now.tenant).first()
         audits = now.may(Permission.AUDIT_READ)
         if run is None or not (run.caller == now.caller or (audits and not own_only)):

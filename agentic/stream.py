@@ -1,45 +1,39 @@
 """A run's events as a stream (SSE): what has happened, then what happens, until `done`.
 
-django-eventstream follows; the rows of the trace are its storage. Whoever writes a row rings the doorbell
-(`pg_notify`), one connection of each worker listens, and the library then reads on from the last row that it had. It
-is given row numbers only: what a reader sees of a row is rendered here, with the reader's rights of that moment.
+The rows of the trace are what is told. A run's numbers are committed in their order: it writes one batch after the
+other, and whoever closes it for a process that died goes on from the last that is committed. Whoever writes rings the
+doorbell; then the run is read once for all who follow it here as the same caller, with the caller's rights of that
+moment. A stream holds neither a worker nor a connection.
 """
 
 import asyncio
-import contextvars
 import json
 import re
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import Any
 
-import psycopg
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings
-from django.db import close_old_connections, connections
-from django.db.models import Max, QuerySet
-from django_eventstream.channelmanager import ChannelManagerBase
-from django_eventstream.event import Event as Poke
-from django_eventstream.eventrequest import EventRequest
-from django_eventstream.storage import StorageBase
-from django_eventstream.views import Listener, get_listener_manager
-from django_eventstream.views import stream as library_stream
+from django.db import connections
 
-from agentic import audit, meters, records, responses
-from agentic.callers import Principal, current
-from agentic.models import Run, TraceEvent
+from agentic import audit, doorbell, meters, records, responses
+from agentic.callers import Principal, stands
+from agentic.models import TraceEvent
 from agentic.records import Record
 from agentic.workers import in_worker
-from mailsearch.sessions import Binding, bound, dsn
+from mailsearch.sessions import Binding, writing
 
 HEARTBEAT = ": heartbeat\n\n"
-_LISTEN_AGAIN_SECONDS = 0.5
-_NUMBER = re.compile(r"^id: [^\n]*:([0-9]+)$", re.MULTILINE)
 _LAST_ID = re.compile(r"(?:(run_[A-Za-z0-9]{1,40}):)?([0-9]{1,9})")
+_STANDING = """
+SELECT coalesce(max(e.seq), 0), coalesce(bool_or(e.event = 'done'), false)
+FROM agentic_run r LEFT JOIN agentic_traceevent e ON e.run_id = r.id
+WHERE r.public_id = %s AND r.tenant_id = %s AND r.caller = %s GROUP BY r.id
+"""
 
 
 class UnreadableLastEventId(ValueError):
@@ -62,59 +56,37 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     Ends early when the caller may no longer read the run.
     """
     await _release_request_worker()
-    # Made by hand: what the library would read from the address (`channel`, `es-meta`, …) has no say here.
-    request = EventRequest()
-    request.is_next = False
-    request.user = principal
-    request.channels = {audit.channel(principal.tenant, run)}
-    request.channel_last_ids = dict.fromkeys(request.channels, after)
-    listener = Listener()
-    listener.channels = request.channels
     last = after
-    async with (
-        listening(),
-        meters.streaming(),
-        _telling(principal, run) as teller,
-        aclosing(library_stream(request, listener)) as pokes,
-        # Closed first: it may be waiting for the library.
-        aclosing(_numbers(pokes)) as rung,
-    ):
-        async for numbers in rung:
-            if not numbers and await in_worker(standing, principal, run, last) is not Standing.OPEN:
-                return
-            if not numbers:
-                yield HEARTBEAT
-                continue
-            told = await teller.told()
-            if told is None:
-                return
-            for number in numbers:
-                yield told.frame(number)
-            last = numbers[-1]
-            if told.is_last(last):
-                return
+    async with meters.streaming():
+        with _telling(principal, run) as teller:
+            async with aclosing(teller.readings()) as readings:
+                async for told in readings:
+                    if told is None:
+                        yield HEARTBEAT
+                        continue
+                    for row in told.after(last):
+                        yield told.frame(row)
+                        last = row.seq
+                    if told.ends_with(last):
+                        return
 
 
-class Standing(Enum):
-    """How a run stands for who would follow it."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a run is that somebody may follow: the number of its last event, and whether that was `done`."""
 
-    # It is not there, not the caller's, or the caller's right has ended.
-    CLOSED = "closed"
-    TOLD = "told"
-    OPEN = "open"
+    last: int
+    is_over: bool
 
 
-def standing(principal: Principal, run: str, after: int) -> Standing:
-    """Whether the caller may follow the run now, and whether anything can come after event *after*."""
-    now = current(principal)
-    if now is None:
-        return Standing.CLOSED
-    with bound(Binding(audit=frozenset({now.tenant}))):
-        own = Run.objects.filter(public_id=run, tenant=now.tenant, caller=now.caller).first()
-        if own is None:
-            return Standing.CLOSED
-        is_told = TraceEvent.objects.filter(run=own, event="done", seq__lte=after).exists()
-    return Standing.TOLD if is_told else Standing.OPEN
+async def standing(principal: Principal, run: str) -> Standing | None:
+    """How far the caller's own run is; None where there is none, or where the caller's right has ended."""
+    binding = Binding(audit=frozenset({principal.tenant}))
+    async with writing(binding) as conn:
+        allowed = await stands(conn, principal)
+        found = await conn.execute(_STANDING, (run, principal.tenant, principal.caller))
+    row = await found.fetchone()
+    return Standing(int(row[0]), bool(row[1])) if row and await allowed.fetchone() else None
 
 
 @dataclass(slots=True)
@@ -122,59 +94,135 @@ class _Told:
     """What one caller may see of a run at one moment, each event rendered once for all who follow it."""
 
     record: Record
+    read_at: float
     _frames: dict[int, str] = field(default_factory=dict)
 
-    def frame(self, number: int) -> str:
-        if number not in self._frames:
-            row = next(row for row in self.record.trace if row.seq == number)
-            self._frames[number] = frame(self.record, row)
-        return self._frames[number]
+    @property
+    def last(self) -> int:
+        return self.record.trace[-1].seq if self.record.trace else 0
 
-    def is_last(self, number: int) -> bool:
-        return any(row.seq == number and row.event == "done" for row in self.record.trace)
+    @property
+    def is_old(self) -> bool:
+        """Whether the caller's rights are to be looked at again before more is told."""
+        return time.monotonic() >= self.read_at + settings.PM_STREAM_SECONDS
+
+    def after(self, number: int) -> Iterator[TraceEvent]:
+        """The events after *number*. It breaks off once they are too old: a slow reader may take long between two."""
+        for row in self.record.trace:
+            if row.seq > number:
+                yield row
+                if self.is_old:
+                    return
+
+    def frame(self, row: TraceEvent) -> str:
+        if row.seq not in self._frames:
+            self._frames[row.seq] = frame(self.record, row)
+        return self._frames[row.seq]
+
+    def ends_with(self, number: int) -> bool:
+        """Whether nothing can come after event *number*."""
+        return bool(self.record.trace) and self.record.trace[-1].event == "done" and number >= self.last
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Teller:
-    """Reads a run for all streams of one caller that follow it in this process: hundreds may wait for one event.
-
-    What is told was read after it was asked for, so it holds the rights of that moment and every row rung for before.
-    """
+    """Reads a run for all streams of one caller that follow it in this event loop: hundreds may wait for one event."""
 
     principal: Principal
     run: str
     users: int = 0
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _read_at: float = -1.0
+    hearing: ExitStack = field(default_factory=ExitStack)
+    # Set when it rings next; then another takes its place.
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+    # Counts what makes all that was read too old, and where that stood when it was read.
+    _moment: int = 0
+    _read: int = -1
     _told: _Told | None = None
+    # On `time.monotonic`, when the caller's right was last looked at, and whether there was one.
+    _looked_at: float = 0.0
+    _stands: bool = True
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def told(self) -> _Told | None:
-        """None where the caller may not read the run, or not any more."""
-        asked = time.monotonic()
+    def outdate(self) -> None:
+        """Whoever asks from now on is told what is read from now on."""
+        self._moment += 1
+
+    def ring(self) -> None:
+        self.outdate()
+        self.rung.set()
+        self.rung = asyncio.Event()
+
+    async def readings(self) -> AsyncGenerator[_Told | None, None]:
+        """What the caller may see, again whenever there may be more; None where nothing came for a while.
+
+        Ends when the caller may not read the run, or not any more.
+        """
+        while True:
+            rung = self.rung
+            told = await self._now()
+            if told is None:
+                return
+            yield told
+            if told.is_old:
+                self.outdate()
+                continue
+            while not await self._waits(rung):
+                if not await self._still_stands():
+                    return
+                yield None
+
+    async def _now(self) -> _Told | None:
+        """What was read after the last ring before this call, by whoever came first."""
+        wanted = self._moment
         async with self._lock:
-            if self._read_at <= asked:
-                began = time.monotonic()
+            if self._read < wanted:
+                moment, began = self._moment, time.monotonic()
                 record = await in_worker(records.load, self.principal, self.run, own_only=True)
-                self._told = _Told(record) if record else None
-                self._read_at = began
+                self._told = _Told(record, began) if record else None
+                self._read, self._looked_at, self._stands = moment, began, record is not None
             return self._told
+
+    async def _waits(self, rung: asyncio.Event) -> bool:
+        """Whether it rings before the caller's right is to be looked at again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._looked_at + settings.PM_STREAM_SECONDS - time.monotonic()):
+                await rung.wait()
+        return rung.is_set()
+
+    async def _still_stands(self) -> bool:
+        """Whether the caller may still follow; looked up once for all streams, as often as PM_STREAM_SECONDS says."""
+        async with self._lock:
+            began = time.monotonic()
+            if began >= self._looked_at + settings.PM_STREAM_SECONDS:
+                found = await standing(self.principal, self.run)
+                self._looked_at, self._stands = began, found is not None
+                if found and self._told and found.last > self._told.last:
+                    # A connection may die without a word, and a ring with it.
+                    self.ring()
+            return self._stands
 
 
 _tellers: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Principal, str], _Teller]]"
 _tellers = weakref.WeakKeyDictionary()
 
 
-@asynccontextmanager
-async def _telling(principal: Principal, run: str) -> AsyncIterator[_Teller]:
+@contextmanager
+def _telling(principal: Principal, run: str) -> Iterator[_Teller]:
     tellers = _tellers.setdefault(asyncio.get_running_loop(), {})
-    teller = tellers.setdefault((principal, run), _Teller(principal, run))
+    if (principal, run) not in tellers:
+        made = tellers[principal, run] = _Teller(principal, run)
+        made.hearing.enter_context(doorbell.heard(audit.channel(principal.tenant, run), made.ring))
+    teller = tellers[principal, run]
     teller.users += 1
+    # What others were told before is not told to who comes later: rights may have ended since.
+    teller.outdate()
     try:
         yield teller
     finally:
         teller.users -= 1
         if not teller.users:
             del tellers[principal, run]
+            teller.hearing.close()
 
 
 def frame(record: Record, row: TraceEvent) -> str:
@@ -191,135 +239,6 @@ def frame(record: Record, row: TraceEvent) -> str:
     if evidence:
         return _frame(record, row.seq, "evidence", {**shown, "evidence": evidence})
     return _frame(record, row.seq, "step", shown)
-
-
-@asynccontextmanager
-async def listening() -> AsyncIterator[None]:
-    """Within this block the running event loop hears the doorbell; all blocks of a loop share one connection."""
-    loop = asyncio.get_running_loop()
-    bell = _bells.get(loop)
-    if bell is None:
-        bell = _bells[loop] = _Bell(asyncio.create_task(_listen(), context=contextvars.Context()))
-    bell.users += 1
-    try:
-        yield
-    finally:
-        bell.users -= 1
-        if not bell.users:
-            del _bells[loop]
-            bell.task.cancel()
-
-
-class RunEvents(StorageBase):  # type: ignore[misc]
-    """The library's storage over the rows of the trace: their numbers, and no content."""
-
-    def append_event(self, channel: str, event_type: str, data: object) -> None:
-        raise NotImplementedError("events are written by agentic.audit alone")
-
-    def get_events(self, channel: str, last_id: int, limit: int = 100) -> list[Poke]:
-        with _run_rows(channel) as rows:
-            numbers = rows.filter(seq__gt=last_id).order_by("seq").values_list("seq", flat=True)[:limit]
-            return [Poke(channel, "row", "", id=number) for number in numbers]
-
-    def get_current_id(self, channel: str) -> int:
-        with _run_rows(channel) as rows:
-            return int(rows.aggregate(last=Max("seq"))["last"] or 0)
-
-
-class OnlyOwnRuns(ChannelManagerBase):  # type: ignore[misc]
-    """Says no to everybody but the caller whose run it is."""
-
-    def get_channels_for_request(self, request: object, view_kwargs: object) -> set[str]:
-        return set()
-
-    def can_read_channel(self, user: object, channel: str) -> bool:
-        if not isinstance(user, Principal):
-            return False
-        tenant, _, run = channel.partition("-")
-        if tenant != str(user.tenant):
-            return False
-        try:
-            with bound(Binding(audit=frozenset({user.tenant}))):
-                return bool(Run.objects.filter(tenant=user.tenant, public_id=run, caller=user.caller).exists())
-        finally:
-            close_old_connections()
-
-    def is_channel_reliable(self, channel: str) -> bool:
-        return True
-
-
-@dataclass(slots=True)
-class _Bell:
-    task: "asyncio.Task[None]"
-    users: int = 0
-
-
-_bells: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Bell]" = weakref.WeakKeyDictionary()
-
-
-async def _listen() -> None:
-    while True:
-        try:
-            await _listen_while_connected()
-        except psycopg.OperationalError:
-            await asyncio.sleep(_LISTEN_AGAIN_SECONDS)
-
-
-async def _listen_while_connected() -> None:
-    async with await psycopg.AsyncConnection.connect(dsn(), autocommit=True) as conn:
-        await conn.execute(f"LISTEN {audit.DOORBELL}")
-        # Whatever was written while nobody listened.
-        _wake(list(get_listener_manager().listeners_by_channel))
-        async for notify in conn.notifies():
-            _wake([notify.payload])
-
-
-def _wake(channels: list[str]) -> None:
-    """Have the library read on: a listener that believes it missed something looks into the storage."""
-    manager = get_listener_manager()
-    with manager.lock:
-        for channel in channels:
-            for listener in manager.listeners_by_channel.get(channel, ()):
-                listener.overflow = True
-                listener.wake_threadsafe()
-
-
-async def _numbers(pokes: AsyncIterator[str]) -> AsyncGenerator[list[int], None]:
-    """Numbers of new rows as the library reports them; an empty list where nothing came for a while."""
-    waiting: asyncio.Task[str | None] | None = None
-    try:
-        while True:
-            if waiting is None:
-                # A context of its own: the library then reads in the worker that all streams share.
-                waiting = asyncio.create_task(_next(pokes), context=contextvars.Context())
-            done, _ = await asyncio.wait({waiting}, timeout=settings.PM_STREAM_SECONDS)
-            if not done:
-                yield []
-                continue
-            body, waiting = waiting.result(), None
-            if body is None:
-                return
-            numbers = [int(number) for number in _NUMBER.findall(body)]
-            if numbers:
-                yield numbers
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-            await asyncio.wait({waiting})
-
-
-async def _next(pokes: AsyncIterator[str]) -> str | None:
-    return await anext(pokes, None)
-
-
-@contextmanager
-def _run_rows(channel: str) -> Iterator[QuerySet[TraceEvent]]:
-    tenant, _, run = channel.partition("-")
-    try:
-        with bound(Binding(audit=frozenset({int(tenant)}))):
-            yield TraceEvent.objects.filter(run__public_id=run)
-    finally:
-        close_old_connections()
 
 
 def _as_of(record: Record, seq: int) -> Record:

@@ -27,6 +27,7 @@ from mailsearch.meters import POOL_WAIT_SECONDS
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 _BEGIN, _COMMIT = b"BEGIN", b"COMMIT"
+_AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
 
@@ -60,17 +61,25 @@ def _array(ids: Iterable[int]) -> str:
 
 
 @contextmanager
-def bound(binding: Binding) -> Iterator[None]:
-    """Django's ORM within one transaction that sees what *binding* names."""
+def bound(binding: Binding, *, at_one_moment: bool = False) -> Iterator[None]:
+    """Django's ORM within one transaction that sees what *binding* names.
+
+    With *at_one_moment* all statements see the database as the first one does, where no transaction is open already.
+    """
+    snapshot = at_one_moment and not connection.in_atomic_block
     with transaction.atomic():
-        rebind(binding)
+        _execute([*([_AT_ONE_MOMENT] if snapshot else []), *binding.statements()])
         yield
 
 
 def rebind(binding: Binding) -> None:
     """Within an open transaction of Django's ORM: see what *binding* names from here on."""
+    _execute(binding.statements())
+
+
+def _execute(statements: Iterable[sql.Composable]) -> None:
     with connection.cursor() as cursor:
-        script = sql.SQL("; ").join(binding.statements())
+        script = sql.SQL("; ").join(statements)
         cursor.execute(script.as_string(cursor.connection))
 
 

@@ -19,7 +19,7 @@ from django.core.asgi import get_asgi_application
 
 django_application = get_asgi_application()
 
-from agentic import answering, batches, runs, stream, verifiers  # noqa: E402 - Django must be set up first
+from agentic import answering, batches, doorbell, runs, verifiers  # noqa: E402 - Django must be set up first
 from agentic.server import logs, metrics  # noqa: E402
 from agentic.server.probes import Probes  # noqa: E402
 from agentic.server.start import refuse_bypass  # noqa: E402
@@ -71,10 +71,11 @@ async def living() -> AsyncIterator[None]:
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     verifiers.warm()
     await _warm()
-    async with sessions.pool(), answering.connected(), stream.listening(), mcp.serving():
+    async with sessions.pool(), answering.connected(), mcp.serving():
         sweeper = asyncio.create_task(_sweep())
         try:
-            yield
+            with doorbell.listening():
+                yield
         finally:
             sweeper.cancel()
             await asyncio.to_thread(metrics.leave)

@@ -54,7 +54,6 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "rest_framework",
     "drf_spectacular",
-    "django_eventstream",
     "mailsearch",
     "agentic",
 ]
@@ -181,8 +180,6 @@ SPECTACULAR_SETTINGS = {
 
 # A request's body; mail that is put in has a limit of its own.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
-EVENTSTREAM_STORAGE_CLASS = "agentic.stream.RunEvents"
-EVENTSTREAM_CHANNELMANAGER_CLASS = "agentic.stream.OnlyOwnRuns"
 
 # Who may read /metrics: by token, or at an address of its own; without both nobody.
 PM_METRICS_TOKEN = environment.metrics_token()

@@ -89,10 +89,10 @@ class EventsView(ApiView):
         except stream.UnreadableLastEventId as error:
             message = "Write the id of an event of this run: <run>:<number>, or the number alone."
             raise Problem("invalid-request", errors=[{"field": "Last-Event-ID", "message": message}]) from error
-        standing = await in_worker(stream.standing, self.principal, run, after)
-        if standing is stream.Standing.CLOSED:
+        standing = await stream.standing(self.principal, run)
+        if standing is None:
             raise Problem("not-found")
-        return after, standing is stream.Standing.TOLD
+        return after, standing.is_over and after >= standing.last
 
 
 def event_stream(principal: Principal, run: str, after: int = 0) -> HttpResponseBase:

@@ -84,7 +84,7 @@ def test_a_run_that_ends_while_a_step_is_being_told_loses_no_step(settings: Any)
     async def tell(number: float, words: str) -> None:
         if number == 2:
             begun.set()
-            while await in_worker(_states, home) != ["finished"]:
+            while await in_worker(_states, home) != ["finished"]:  # noqa: ASYNC110 - of another task
                 await asyncio.sleep(0.01)
             # Whoever waits for the run learns of its end a little after it was written.
             await asyncio.sleep(0.2)
