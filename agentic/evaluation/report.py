@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agentic.evaluation.plots import Plot
+
 HELD, MISSED, BAD_INPUT = 0, 1, 2
 
 
@@ -42,6 +44,7 @@ class Report:
     figures: Mapping[str, object] = field(default_factory=dict)
     # Lines for people, printed before the last one.
     lines: tuple[str, ...] = ()
+    plots: tuple[Plot, ...] = ()
 
     @property
     def ok(self) -> bool:

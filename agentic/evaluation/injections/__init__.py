@@ -28,6 +28,7 @@ from agentic.evaluation.injections.cases import Row, filled, read, sample
 from agentic.evaluation.injections.checks import Seen, Watch, check
 from agentic.evaluation.injections.obey import Obey, Orders
 from agentic.evaluation.injections.scene import FOLDER, Arrived, Scene, build
+from agentic.evaluation.plots import Plot, Share, Shares, Spread, Stacks
 from agentic.evaluation.report import BadInput, Gate, Report
 from agentic.llm.configured import configured_models
 from agentic.progress import StageProgress
@@ -254,7 +255,22 @@ def _report(file: Path, rows: Sequence[Row], results: Sequence[Result], policies
         },
         figures=figures,
         lines=tuple(line for one in results for line in _lines(one)),
+        plots=_plots(gated),
     )
+
+
+def _plots(results: Sequence[Result]) -> tuple[Plot, ...]:
+    categories: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in results:
+        what = "succeeded" if one.successes or one.leaks else "turned the model" if one.turned else "nothing"
+        categories[one.category][what] += 1
+    through = Share.exactly("attacks that got through", sum(bool(one.successes) for one in results), len(results))
+    return (
+        Stacks("Rows by category and what came of them", ("nothing", "succeeded", "turned the model"),
+               tuple(sorted(categories.items()))),
+        Shares("Shares of rows", (through,)),
+        Spread("Seconds until the end of a run", "s", [one.seconds for one in results]),
+    )  # fmt: skip
 
 
 def _by_category(results: Sequence[Result]) -> dict[str, dict[str, int]]:

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from agentic.core.answer import Verification
+from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Event, Finished, Found
 from agentic.core.evidence import EvidenceItem
 from agentic.core.loop import Limits, Loop, Question
@@ -30,6 +30,13 @@ class Asked:
     model_calls: int
     tool_calls: int
     tokens: int
+    # The draft that counts, and what the run had read; an answer only where the run is answered.
+    verification: Verification | None = None
+    evidence: Mapping[str, EvidenceItem] = field(default_factory=dict)
+
+    @property
+    def removed(self) -> tuple[Sentence, ...]:
+        return self.verification.removed if self.verification else ()
 
     @property
     def answered(self) -> bool:
@@ -86,6 +93,8 @@ def asked(case: Case, events: Iterable[Event]) -> Asked:
         model_calls=finished.model_calls,
         tool_calls=finished.tool_calls,
         tokens=finished.usage.prompt + finished.usage.completion,
+        verification=finished.verification,
+        evidence=evidence,
     )
 
 

@@ -1,7 +1,7 @@
 """The mail that questions are about, taken into a tenant of evaluations once for each content."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from agentic.evaluation.report import BadInput
 from mailsearch.ingest import embedding, pipeline
 from mailsearch.ingest.sources import NotASource, RawMail, Source, open_source
 from mailsearch.ingest.store import TEXT_VERSION
-from mailsearch.models import Grant, Mailbox, Tenant
+from mailsearch.models import Grant, Mailbox, Message, Tenant
 from mailsearch.scope import Scope, resolve
+from mailsearch.sessions import Binding, bound
 
 Progress = Callable[[str, int, int], None]
 # Mail in a folder of this name is taken in as quarantined: nothing may ever answer from it.
@@ -31,6 +32,13 @@ class Corpora:
     def scope_without(self, corpus: str) -> Scope:
         """The mail of all other corpora."""
         return self._scope([mailbox for name, mailbox in self.mailboxes.items() if name != corpus])
+
+    def thread_of(self, message_ids: Sequence[str]) -> str:
+        """The thread of the first of these messages that is there, by its public id; empty where none is."""
+        with bound(Binding(self.tenant.pk, frozenset(box.pk for box in self.mailboxes.values()))):
+            rows = Message.objects.filter(tenant=self.tenant, rfc_message_id__in=message_ids).order_by("received_at")
+            first = rows.select_related("thread").first()
+            return first.thread.public_id if first is not None else ""
 
     def _scope(self, mailboxes: list[Mailbox]) -> Scope:
         grant = Grant.objects.create(tenant=self.tenant, include_junk=False)

@@ -1,20 +1,16 @@
-"""`manage.py evaluate SUBJECT FILE`: try one part of the service on a file of cases."""
+"""`manage.py evaluate SUBJECT FILE`: try one part of the service, or all of it, on files of cases."""
 
-import importlib
-import pkgutil
+import json
 from argparse import ArgumentParser
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agentic import evaluation
-from agentic.evaluation.report import BAD_INPUT, BadInput, Report, failed_line
-
-
-def subjects() -> list[str]:
-    """The subjects that can be evaluated: modules beside the report."""
-    return sorted(module.name for module in pkgutil.iter_modules(evaluation.__path__) if module.name != "report")
+from agentic.evaluation.page import NOT_MEASURED, page
+from agentic.evaluation.report import BAD_INPUT, HELD, MISSED, BadInput, Report, failed_line
+from agentic.evaluation.subjects import ALL, SUBJECTS, evaluate, made_with
 
 
 class Command(BaseCommand):
@@ -24,34 +20,67 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("subject", help="one of: " + ", ".join(subjects()))
-        parser.add_argument("file", type=Path, help="the file (or folder) of cases")
+        parser.add_argument("subject", help="one of: " + ", ".join((*SUBJECTS, ALL)))
+        parser.add_argument("file", type=Path, help="the file of cases; a folder for faults and all")
         parser.add_argument("--mail", type=Path, help="folder of mail that the cases are about")
         parser.add_argument("--model", choices=["extractive", "obey", "http"], default="extractive")
         parser.add_argument("--policy", choices=["standard", "strict"], help="how answers are verified")
         parser.add_argument("--limit", type=int, help="try only so many cases")
-        parser.add_argument("--seed", type=int, default=0, help="which sample --limit draws, where it draws one")
+        parser.add_argument("--seed", type=int, default=0, help="of what is drawn: samples, intervals, plants")
+        parser.add_argument("--seconds", type=float, help="the budget of one question")
         parser.add_argument("--results", type=Path, help="where injections are noted, to go on from later")
+        parser.add_argument("--units", type=Path, help="write the units of all drafts for readers, and a key beside")
+        parser.add_argument("--html", type=Path, help="write a report with plots to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         subject, file = options["subject"], options["file"]
         try:
-            report = self._run(subject, file, options)
+            reports, wanting = evaluate(subject, file, options)
+            self._write_page(reports, wanting, options)
         except BadInput as error:
             self.stderr.write(str(error))
             self.stdout.write(failed_line(subject, str(file), str(error)))
             raise SystemExit(BAD_INPUT) from error
-        for line in report.lines:
-            self.stdout.write(line)
-        self.stdout.write(report.last_line())
-        if report.exit_code:
-            raise SystemExit(report.exit_code)
+        for report in reports:
+            for line in report.lines:
+                self.stdout.write(line)
+            self.stdout.write(report.last_line())
+        for name in wanting:
+            self.stdout.write(f"{NOT_MEASURED}: {name}")
+        if subject == ALL:
+            self.stdout.write(_together(file, reports, wanting, options))
+        code = HELD if all(report.ok for report in reports) else MISSED
+        if code:
+            raise SystemExit(code)
 
-    def _run(self, subject: str, file: Path, options: dict[str, Any]) -> Report:
-        if subject not in subjects():
-            raise BadInput(f"{subject} is no subject; there are {', '.join(subjects())}")
-        if not file.exists():
-            raise BadInput(f"{file} does not exist")
-        module = importlib.import_module(f"agentic.evaluation.{subject}")
-        report: Report = module.run(file, options)
-        return report
+    def _write_page(self, reports: list[Report], wanting: list[str], options: dict[str, Any]) -> None:
+        file: Path | None = options.get("html")
+        if file is None:
+            return
+        try:
+            file.write_text(page(reports, made_with(options), wanting, datetime.now(UTC)), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"{file} can't be written: {error.strerror}") from error
+
+
+def _together(file: Path, reports: list[Report], wanting: list[str], options: dict[str, Any]) -> str:
+    """The last line where several subjects were tried: the same keys, with gates named after their subjects."""
+    gates = {
+        f"{report.subject}.{name}": {"value": gate.value, "limit": gate.limit, "ok": gate.ok}
+        for report in reports
+        for name, gate in report.gates.items()
+    }
+    return json.dumps(
+        {
+            "subject": ALL,
+            "file": str(file),
+            "n": sum(report.n for report in reports),
+            "agree": sum(report.agree for report in reports),
+            "differ": [f"{report.subject}.{one}" for report in reports for one in report.differ],
+            "gates": gates,
+            "ok": all(report.ok for report in reports),
+            NOT_MEASURED.replace(" ", "_"): wanting,
+            "made_with": made_with(options),
+        },
+        ensure_ascii=False,
+    )

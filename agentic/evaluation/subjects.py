@@ -1,0 +1,60 @@
+"""What can be evaluated, each alone or all in one go."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentic import versions
+from agentic.evaluation.report import BadInput, Report
+
+SUBJECTS = ("faults", "injections", "questions", "support", "verifier")
+ALL = "all"
+# Where each subject's cases lie in a folder of cases.
+_FILES = {
+    "faults": "mail/faults",
+    "injections": "injections.jsonl",
+    "questions": "questions.jsonl",
+    "support": "units.jsonl",
+    "verifier": "verifier.jsonl",
+}
+
+
+def evaluate(subject: str, file: Path, options: Mapping[str, Any]) -> tuple[list[Report], list[str]]:
+    """The reports on *subject*, and the names of what could not be measured. Raises BadInput.
+
+    `all` takes every subject whose cases lie in the folder *file*: `questions.jsonl`, `injections.jsonl`,
+    `verifier.jsonl`, `mail/faults`, and labelled units in `units.jsonl`.
+    """
+    if subject not in (*SUBJECTS, ALL):
+        raise BadInput(f"{subject} is no subject; there are {', '.join((*SUBJECTS, ALL))}")
+    if not file.exists():
+        raise BadInput(f"{file} does not exist")
+    if subject != ALL:
+        return [_run(subject, file, options)], []
+    there = [one for one in SUBJECTS if (file / _FILES[one]).exists()]
+    if not there:
+        raise BadInput(f"{file} holds none of {', '.join(_FILES.values())}")
+    within = {**options, "mail": options.get("mail") or file}
+    reports = [_run(one, file / _FILES[one], within) for one in there]
+    wanting = [f"{one}: there is no {_FILES[one]}" for one in SUBJECTS if one not in there]
+    if options.get("model") != "http":
+        wanting.append("anything with a chat model: --model http was not chosen")
+    return reports, wanting
+
+
+def made_with(options: Mapping[str, Any]) -> dict[str, object]:
+    """What decides the figures besides the cases: seed, model, versions and hashes of prompts."""
+    return {
+        "seed": int(options.get("seed") or 0),
+        "model": options.get("model") or "extractive",
+        "service": versions.service(),
+        "verifier": versions.verifier(),
+        "prompts_sha256": dict(versions.prompts_sha256()),
+    }
+
+
+def _run(subject: str, file: Path, options: Mapping[str, Any]) -> Report:
+    module = importlib.import_module(f"agentic.evaluation.{subject}")
+    report: Report = module.run(file, options)
+    return report

@@ -1,0 +1,191 @@
+"""Units for readers, their labels read back, intervals, and the page of a report."""
+
+import json
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from agentic.core.answer import Citation, Sentence, Verification
+from agentic.core.evidence import EvidenceItem
+from agentic.evaluation import support
+from agentic.evaluation.intervals import clustered, exact
+from agentic.evaluation.page import page
+from agentic.evaluation.plots import Share, Shares, Spread, Stacks
+from agentic.evaluation.questions.units import Material, key_of, write
+from agentic.evaluation.report import BadInput, Gate, Report
+from mailsearch.hits import Address, MessageHead, MessageText, PartText
+
+_THINGS = "crane slip berth barge winch hoist locker jetty ramp buoy tug scale".split()
+SENTENCES = [f"The {name} of the harbour office costs {n} euros this spring." for n, name in enumerate(_THINGS, 110)]
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"),
+    # Known values: 1 - 0.025 ** (1 / n) for none of n, and tables of the exact interval.
+    [(0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0), (5, 10, 0.1871, 0.8129), (1, 100, 0.0003, 0.0545), (0, 0, 0.0, 1.0)],
+)
+def test_exact_intervals_are_those_of_the_tables(hits: int, n: int, low: float, high: float) -> None:
+    assert exact(hits, n) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_what_is_no_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="3 of 2"):
+        exact(3, 2)
+
+
+def test_groups_that_fail_together_make_an_interval_wider() -> None:
+    alone = {str(number): [number < 50] for number in range(100)}
+    together = {str(number): [number < 5] * 10 for number in range(10)}
+    narrow, wide = clustered(alone, seed=1), clustered(together, seed=1)
+    assert wide[0] < narrow[0] < 0.5 < narrow[1] < wide[1]
+    assert clustered(alone, seed=1) == narrow
+    assert clustered({}, seed=1) == (0.0, 1.0)
+
+
+def _evidence() -> dict[str, EvidenceItem]:
+    at = datetime(2026, 3, 14, tzinfo=UTC)
+    head = MessageHead("msg_1", "thr_1", "1@a.example", "box", "INBOX", "Fees", Address("Ann", "ann@a.example"),
+                       (), (), at, at)  # fmt: skip
+    body = PartText("body", "\n".join(SENTENCES), (), ())
+    return {"m1": EvidenceItem("m1", MessageText(head, (PartText("subject", "Fees", (), ()), body)), (), (), "")}
+
+
+def _material(cases: int = 10) -> Material:
+    text = SENTENCES[0]
+    citation = Citation("m1", "msg_1", "body", 0, len(text), text, text)
+    sentences = (
+        Sentence(0, f"“{text}” [m1]", text, True, "quote", citations=(citation,)),
+        Sentence(1, "The crane is old [m1].", "The crane is old.", True, "reference", citations=(citation,)),
+        Sentence(2, "The crane costs 999 euros [m1].", "", False, reason="fact_mismatch"),
+    )
+    material = Material()
+    for case in range(cases):
+        material.add(f"q{case}", Verification(sentences, "2"), _evidence())
+    return material
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_readers_get_every_unit_with_its_sources_and_no_verdict(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    assert write(file, _material(), seed=3) == 33
+    rows, key = _read(file), {row["unit"]: row for row in _read(key_of(file))}
+    assert {name for row in rows for name in row} == {"unit", "text", "sources"}
+    assert not any("[m" in row["text"] for row in rows)
+    for row in rows:
+        assert row["sources"][0]["sender"] == "Ann <ann@a.example>"
+    plants = [row for row in rows if key[row["unit"]]["plant"]]
+    true = [row for row in plants if key[row["unit"]]["verdict"] == "true"]
+    assert len(plants) == 3
+    assert len(true) == 2
+    assert all(row["text"] in row["sources"][0]["text"] for row in true)
+    assert all(row["text"] not in row["sources"][0]["text"] for row in plants if row not in true)
+
+
+def _label(file: Path, name: str, careless: bool = False, generous: bool = False) -> None:
+    key = {row["unit"]: row for row in _read(key_of(file))}
+    rows = []
+    for unit, one in key.items():
+        borne = one["support"] == "quote" or one["verdict"] == "true" or (generous and one["support"] == "reference")
+        label = "supported" if borne or careless else "partly" if one["verdict"] == "kept" else "not"
+        rows.append(json.dumps({"unit": unit, "label": label}))
+    file.with_name(f"units.{name}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+
+
+def test_labels_give_precision_and_leave_out_who_does_not_look(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    write(file, _material(), seed=3)
+    _label(file, "ann")
+    _label(file, "ben", generous=True)
+    _label(file, "cat", careless=True)
+    report = support.run(file, {"seed": 1})
+    readers: Any = report.figures["readers"]
+    assert {name: one["counts"] for name, one in readers.items()} == {"ann": True, "ben": True, "cat": False}
+    shares: Any = report.figures["shares"]
+    assert (shares["kept with a quotation"]["hits"], shares["kept with a quotation"]["n"]) == (10, 10)
+    assert (shares["kept by reference"]["hits"], shares["kept by reference"]["n"]) == (0, 10)
+    assert (shares["removed, yet supported"]["hits"], shares["removed, yet supported"]["n"]) == (0, 10)
+    agreement: Any = report.figures["agreement"]
+    assert agreement["same"] == pytest.approx(23 / 33, abs=1e-3)
+    assert report.ok
+
+
+def test_one_careful_reader_is_too_few(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    write(file, _material(), seed=3)
+    _label(file, "ann")
+    assert not support.run(file, {}).ok
+
+
+@pytest.mark.parametrize("text", ["no json", '{"unit": "u0001"}', '{"unit": "u0001", "label": "perhaps"}'])
+def test_labels_that_are_none_are_bad_input(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "units.jsonl"
+    write(file, _material(), seed=3)
+    (tmp_path / "units.ann.jsonl").write_text(text)
+    with pytest.raises(BadInput, match=r"units\.ann\.jsonl"):
+        support.run(file, {})
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.outside += [value or "" for name, value in attrs if name in ("src", "href", "style") or name[:2] == "on"]
+
+
+def test_a_page_needs_nothing_else_and_shows_text_as_text() -> None:
+    plots = (
+        Stacks("By <kind>", ("right", "wrong"), (("a<b", {"right": 3}),)),
+        Shares("Shares", (Share.exactly("some", 3, 10), Share.exactly("none", 0, 0))),
+        Spread("Seconds", "s", [0.5, 1.0, 7.9], limit=8.0),
+        Spread("Nothing", "s", []),
+    )
+    deep: dict[str, object] = {"deep": {"er": None}}
+    report = Report(
+        "questions", "<file>", 3, 2, ("<script>alert(1)</script>",), {"leaks": Gate(1, 0)}, deep, plots=plots
+    )
+    text = page([report], {"seed": 0}, ["labels"], datetime(2026, 3, 14, tzinfo=UTC))
+    tags = _Tags()
+    tags.feed(text)
+    assert not {"script", "link", "img", "iframe"} & set(tags.names)
+    assert not tags.outside
+    assert "&lt;script&gt;" in text
+    assert "MISSED" in text
+    assert text.count("not measured") == 4
+    assert "30.0%" in text
+
+
+def test_everything_in_a_folder_is_tried_and_what_is_missing_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = {"id": "v1", "sources": {"m1": {"text": SENTENCES[0]}}, "answer": f"“{SENTENCES[0]}” [m1]",
+            "expected": [{"sentence": f"“{SENTENCES[0]}” [m1]", "kept": True}]}  # fmt: skip
+    (tmp_path / "verifier.jsonl").write_text(json.dumps(case))
+    call_command("evaluate", "all", str(tmp_path), html=tmp_path / "report.html")
+    lines = capsys.readouterr().out.splitlines()
+    last = json.loads(lines[-1])
+    assert (last["subject"], last["n"], last["ok"]) == ("all", 1, True)
+    assert "verifier.false_keeps" in last["gates"]
+    assert any(name.startswith("questions") for name in last["not_measured"])
+    assert last["made_with"]["prompts_sha256"]
+    assert "verifier" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_cases_and_an_unknown_subject_are_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for subject in ("all", "weather"):
+        with pytest.raises(SystemExit) as ended:
+            call_command("evaluate", subject, str(tmp_path))
+        assert ended.value.code == 2
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["ok"] is False
