@@ -19,7 +19,7 @@ from agentic.evaluation.questions.units import Material, key_of, write
 from agentic.evaluation.report import BadInput, Gate, Report
 from mailsearch.hits import Address, MessageHead, MessageText, PartText
 
-_THINGS = "crane slip berth barge winch hoist locker jetty ramp buoy tug scale".split()
+_THINGS = ["crane", "slip", "berth", "barge", "winch", "hoist", "locker", "jetty", "ramp", "buoy", "tug", "scale"]
 SENTENCES = [f"The {name} of the harbour office costs {n} euros this spring." for n, name in enumerate(_THINGS, 110)]
 
 
