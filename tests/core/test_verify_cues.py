@@ -99,6 +99,15 @@ CASES: list[tuple[str, Any, str]] = [
     ("It weighs 5 kg [m1].", "It weighs .5 kg", "-"),
     ("It weighs .5 kg [m1].", "It weighs .5 kg", "K"),
     ("It weighs 0.5 kg [m1].", "It weighs .5 kg", "K"),
+    # A cue of two words whose second begins the quotation; a cue of a language that so short a text does not tell.
+    ('Er staat "het dak is nieuw" [m1].', "Als het dak is nieuw, betalen we.", "-"),
+    ('Er staat "het dak is nieuw" [m1].', "We bevestigen: het dak is nieuw.", "K"),
+    ('Jest "dach nowy" [m1].', "Jeśli dach nowy, płacimy.", "-"),
+    ('Jest "dach nowy" [m1].', "Potwierdzamy: dach nowy.", "K"),
+    ('It says "the roof is new" [m1].', "No, the roof is new.", "K"),
+    ('It says "the roof is new" [m1].', "No roofer said the roof is new.", "-"),
+    ('It says "the roof is new" [m1].', "We were told the roof is new.", "-"),
+    ('It says "the roof is new" [m1].', "We write to say that the roof is new.", "K"),
 ]
 
 

@@ -251,8 +251,7 @@ def _standing(match: Match, bench: Bench, lead: str) -> str:
     if before.strip() and lead.rstrip(" .").endswith(before.strip()):
         # The unit itself has all that stands before it there: nothing was cut off.
         before = ""
-    language, around = match.part.language, match.context
-    if before.strip() and (cues.turns(before, language, around) or cues.reports(before, language, around)):
+    if before.strip() and lookup.is_turned(match, before):
         return "quote_negated"
     if match.piece.borrowed == "forwarded":
         return "quote_in_quoted_text" if _has_original(match, bench) else "forwarded"

@@ -2,11 +2,13 @@
 
 import re
 
-from agentic.core.verify.words import Lexicon, languages_among, lexicons
+from agentic.core.verify.words import Lexicon, distinct_cues, languages_among, lexicons
 
 # Where the language is not known, the best tested ones are asked together, and those of which a word stands there.
 _UNKNOWN = ("en", "de", "fr")
 _NUMBER_ABBREVIATION = re.compile(r"\bno\. ?(?=[0-9#])")
+# "No, the gate is open": it answers what was asked before, and denies nothing of what follows.
+_ANSWER = re.compile(r"^\W*(?:no|nein|non|nee|n\u00e3o|nie)(?= ?[,;:!] )")
 
 
 def _lexicons_for(language: str, text: str) -> list[Lexicon]:
@@ -16,25 +18,45 @@ def _lexicons_for(language: str, text: str) -> list[Lexicon]:
     return [every[code] for code in dict.fromkeys((*_UNKNOWN, *languages_among(text)))]
 
 
-def turns(text: str, language: str, about: str = "") -> bool:
-    """Whether the normal form *text* holds a cue of negation or condition; *about* is the sentence around it."""
-    clean = _NUMBER_ABBREVIATION.sub("", text)
-    return any(_turns(lexicon.harmless.sub("", clean), lexicon) for lexicon in _lexicons_for(language, about or text))
+def turns(text: str, language: str, about: str = "", ahead: str = "") -> bool:
+    """Whether the normal form *text* holds a cue of negation or condition; *about* is the sentence around it.
+
+    A cue of several words may end in *ahead*, what follows the text ("should the", "als het").
+    """
+    clean = _ANSWER.sub("", _NUMBER_ABBREVIATION.sub("", text)).rstrip()
+    whole = f"{clean} {ahead}"
+    asked = _lexicons_for(language, about or text)
+    if any(_turns(whole, len(clean), lexicon) for lexicon in asked):
+        return True
+    return language not in lexicons() and _begins_in(distinct_cues().turning, whole, len(clean))
 
 
-def _turns(text: str, lexicon: Lexicon) -> bool:
-    return lexicon.negation.search(text) is not None or lexicon.condition.search(text) is not None
+def _turns(text: str, limit: int, lexicon: Lexicon) -> bool:
+    clean = lexicon.harmless.sub(lambda match: " " * len(match.group()), text)
+    return _begins_in(lexicon.negation, clean, limit) or _begins_in(lexicon.condition, clean, limit)
 
 
-def reports(text: str, language: str, about: str = "") -> bool:
-    """Whether *text* holds a cue that somebody other than the writer is reported."""
-    return any(_reports(text, lexicon) for lexicon in _lexicons_for(language, about or text))
+def _begins_in(pattern: re.Pattern[str], text: str, limit: int) -> bool:
+    found = pattern.search(text)
+    return found is not None and found.start() < limit
 
 
-def _reports(text: str, lexicon: Lexicon) -> bool:
-    for match in lexicon.report.finditer(text):
-        before = text[: match.start()].split()[-2:]
-        after = text[match.end() :].split()[:1]
+def reports(text: str, language: str, about: str = "", ahead: str = "") -> bool:
+    """Whether *text* holds a cue that somebody other than the writer is reported; the rest as in `turns`."""
+    clean = text.rstrip()
+    whole = f"{clean} {ahead}"
+    if any(_reports(whole, len(clean), lexicon) for lexicon in _lexicons_for(language, about or text)):
+        return True
+    return language not in lexicons() and _begins_in(distinct_cues().reporting, whole, len(clean))
+
+
+def _reports(text: str, limit: int, lexicon: Lexicon) -> bool:
+    clean = lexicon.harmless.sub(lambda match: " " * len(match.group()), text)
+    for match in lexicon.report.finditer(clean):
+        if match.start() >= limit:
+            break
+        before = clean[: match.start()].split()[-2:]
+        after = clean[match.end() : limit].split()[:1]
         if not lexicon.own & {word.strip(",.;:") for word in [*before, *after]}:
             return True
     return False

@@ -56,6 +56,12 @@ class Match:
         return normal_text(self.part.part.text[self.end : self.sentence[1]])
 
 
+def is_turned(match: Match, before: str) -> bool:
+    """Whether what stands *before* the quotation in its sentence (normal form) denies, conditions or reports it."""
+    language, around, ahead = match.part.language, match.context, " ".join(normal_text(match.text[:60]).split()[:3])
+    return cues.turns(before, language, around, ahead) or cues.reports(before, language, around, ahead)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A quotation made ready for lookups: its normal form, and its segments around ellipses (one if there are none)."""

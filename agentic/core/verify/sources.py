@@ -20,7 +20,7 @@ from mailsearch.hits import Block, MessageText, PartText, Region
 
 REPLY_PREFIX = re.compile(
     r"\s*(?:\[[^\]]{0,40}\]\s*)?(?:re|aw|fw|fwd|wg|sv|vs|tr|rif|r|antw|odp|res|enc|rv|vb|ynt|ilt|doorst|pd|vl|i|ant|fs|ref|"
-    r"r[ée]p|odg|atb|bls|v[áa]|továbbítás|απ|σχετ|πρθ|отв|ответ|пересл|השב|תשובה|הועבר|رد|إعادة توجيه|"
+    r"r[ée][pf]|odg|atb|bls|v[áa]|továbbítás|απ|σχετ|πρθ|отв|ответ|пересл|השב|תשובה|הועבר|رد|إعادة توجيه|"
     r"답장|전달|返信|転送|"
     r"\u56de\u590d|\u7b54\u590d|\u8f6c\u53d1|\u56de\u8986|\u8f49\u5bc4)(?:\[[0-9]{1,3}\]|\^[0-9]{1,3}|\([0-9]{1,3}\))?\s*[:\uff1a]",
     re.IGNORECASE,

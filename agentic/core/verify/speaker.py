@@ -59,8 +59,16 @@ _ROLES = frozenset(
 )
 # A name and nothing else behind a quotation, after a dash or in brackets.
 _SIGNED = re.compile(r" ?[-(] ?([^,.;:!?()]{1,80}?)\)? ?[.!]?$")
+# What only joins a quotation to the one before it: both are then said by the same.
+_AND = re.compile(r"\W*(?:and|and then|or|und|sowie|et|puis|y|e|ed|en|i|oraz)?\W*")
+# Before a name that a colon follows they say that it is not he who speaks.
+_NOT_BY = frozenset(
+    """to for about on with re cc an f\u00fcr \u00fcber mit betreff \u00e0 pour sur avec para sobre con per su voor
+    aan over met dla o z""".split()  # noqa: SIM905 - words in quotation marks are harder to read
+)
+_BRACKETED = re.compile(r" ?\([^()]{0,80}\)")
 # Words that a name and its verb of saying may have between them.
-_DISTANCE = 4
+_DISTANCE = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +123,10 @@ def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence
     *unit* is the statement without markers; *spans* are its quotations in order with where they stand; *loose* are
     quotations that were given beside it.
     """
-    position = 0
-    for number, (start, end, match) in enumerate(spans):
-        following = spans[number + 1][0] if number + 1 < len(spans) else len(unit)
-        named = people.speakers(normal_text(unit[position:start]), normal_text(unit[end:following]))
+    for (_, _, match), named in zip(spans, _speakers(unit, spans, people), strict=True):
         wrong = _not_by(named, match)
         if wrong:
             return wrong
-        position = end
     outside = _outside(unit, spans)
     plain = normal_text(outside)
     # A quotation given beside the unit is shown behind it, after a colon.
@@ -132,6 +136,23 @@ def mismatch(unit: str, spans: Sequence[tuple[int, int, Match]], loose: Sequence
         if named and all(_not_by({name}, match) for name in named):
             return sorted(named)[0]
     return ""
+
+
+def _speakers(unit: str, spans: Sequence[tuple[int, int, Match]], people: People) -> list[set[str]]:
+    """Who is made the speaker of each quotation; those that only a word like "and" joins have one in common."""
+    if not spans:
+        return []
+    edges = [0, *(end for _, end, _ in spans)]
+    leads = [normal_text(unit[edge:start]) for edge, (start, _, _) in zip(edges, spans, strict=False)]
+    tails = [*leads[1:], normal_text(unit[edges[-1] :])]
+    named = [people.speakers(lead, tail) for lead, tail in zip(leads, tails, strict=True)]
+    for at in range(1, len(named)):
+        if not named[at] and _AND.fullmatch(leads[at]):
+            named[at] = named[at - 1]
+    for at in range(len(named) - 2, -1, -1):
+        if not named[at] and _AND.fullmatch(tails[at]):
+            named[at] = named[at + 1]
+    return named
 
 
 def _not_by(named: set[str], match: Match) -> str:
@@ -210,10 +231,14 @@ def _possessor(text: str, people: People) -> str:
 
 def _before_colon(text: str, people: People) -> str:
     """ "Ann Berg: ...": nothing but a name between the last pause and a colon."""
-    match = re.search(r"(?:^|[,;.!?\u2026(-])([^,;.!?\u2026(-]*)[:\uff1a]\s*$", text)
+    match = re.search(r"(?:^|[,;.!?\u2026(-])([^,;.!?\u2026(-]*)[:\uff1a]\s*$", _BRACKETED.sub("", text))
     words = _words(match.group(1)) if match else []
-    named = [_bare(word) for word in words if _bare(word) in people.names]
-    return " ".join(named) if named and all(_bare(word) in people.names or word in _ROLES for word in words) else ""
+    named: list[str] = []
+    while words and _bare(words[-1]) in people.names:
+        named.insert(0, _bare(words.pop()))
+    if not named or any(_bare(word) in people.names or word in _NOT_BY for word in words):
+        return ""
+    return " ".join(named)
 
 
 def _subject(words: list[str], at: int, people: People) -> str:

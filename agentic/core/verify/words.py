@@ -82,6 +82,40 @@ def _lexicon(language: str, table: dict[str, str]) -> Lexicon:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class DistinctCues:
+    """The cues of all languages that are no common word of another: they tell where a text's language is not known."""
+
+    turning: re.Pattern[str]
+    reporting: re.Pattern[str]
+
+
+@lru_cache(maxsize=1)
+def distinct_cues() -> DistinctCues:
+    """Cues that turn or report in whatever language they stand."""
+    raw = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+    return DistinctCues(_distinct(raw, ("negation", "condition")), _distinct(raw, ("report",)))
+
+
+def _distinct(raw: dict[str, dict[str, str]], lists: tuple[str, ...]) -> re.Pattern[str]:
+    kept: list[str] = []
+    for code, table in raw.items():
+        foreign = _common_words(code)
+        entries = (entry for name in lists for entry in _entries(table[name]))
+        kept += [entry for entry in entries if not foreign.issuperset(entry.split())]
+    return _cues("|".join(["", *dict.fromkeys(kept)]))
+
+
+def _common_words(but: str) -> frozenset[str]:
+    """The function words, names of days and numbers of all languages but one."""
+    others = [lexicon for code, lexicon in lexicons().items() if code != but]
+    return frozenset(
+        word
+        for lexicon in others
+        for word in (*lexicon.stop, *lexicon.months, *lexicon.weekdays, *lexicon.numbers, *lexicon.ordinals)
+    )
+
+
 @lru_cache(maxsize=512)
 def words_in(text: str) -> frozenset[str]:
     """The stretches of letters in *text*, as they stand there ("don't" is two)."""
