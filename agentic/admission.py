@@ -9,25 +9,24 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.utils import timezone
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
-from agentic import caps, models, versions
-from agentic.audit import LEASE_SECONDS, add, ring
-from agentic.callers import Principal, scope_now
+from agentic import caps, models, policies, versions
+from agentic.audit import LEASE_SECONDS, ring
+from agentic.callers import Principal, scope_within
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
 from agentic.core.question import Question
 from agentic.finishing import AuditUnavailable
 from agentic.links import RunChain
 from agentic.llm.wire import Prices
-from agentic.policies import SECONDS, EffectivePolicy, effective
-from agentic.rows import Clock
-from agentic.workers import in_worker
+from agentic.policies import SECONDS, EffectivePolicy
+from agentic.rows import Clock, Sheet, drawing
 from mailsearch.hits import Filters
-from mailsearch.models import Permission, Tenant
+from mailsearch.models import Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, session
+from mailsearch.sessions import Binding, session, writing
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
 # What reading the response from the rows and sending it may take, and at most of a run's seconds.
@@ -36,6 +35,7 @@ _NO_PRICES = Prices()
 # For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
 Connection = AsyncConnection[TupleRow]
+_TENANT = "SELECT timezone, evaluation, now() FROM mailsearch_tenant WHERE id = %s"
 _STATE = """
 INSERT INTO agentic_runstate
     (run_id, tenant_id, status, cancel_requested, leased_until, counted_on, reserved_tokens, reserved_cost_usd)
@@ -143,44 +143,73 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
 
 
 async def _admit(principal: Principal, ask: Ask, answering: Models, began: float) -> Started | Replayed:
-    policy, zone, scope = await in_worker(_circumstances, principal)
-    question = Question(ask.text, ask.now or timezone.now(), ask.timezone or zone, policy.verification, ask.filters)
-    limits = Limits(
-        max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
-        max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
-    )
     binding = Binding(tenant=principal.tenant, audit=frozenset({principal.tenant}))
     try:
-        async with session(binding) as conn:
-            earlier = await _replay(conn, principal, ask)
-            if earlier is not None:
-                return earlier
-            taken = await _take(conn, principal, policy, limits, answering)
-            # The count holds back the tenant's other starts, so two that came together are told apart here.
-            earlier = await _replay(conn, principal, ask)
-            if earlier is not None:
-                raise _AlreadyStarted(earlier)
-            await _check_concurrency(conn, principal)
-            head = await _write_head(conn, principal, ask, question, limits, scope, policy, answering, taken)
+        async with writing(binding) as conn:
+            return await _admit_within(conn, principal, ask, answering, began)
     except _AlreadyStarted as started:
         return started.earlier
     except caps.DailyCapReached:
         async with session(binding) as conn:
-            earlier = await _replay(conn, principal, ask)
+            earlier = await _earlier(await _same_request(conn, principal, ask), ask)
         if earlier is None:
             raise
         return earlier
+
+
+async def _admit_within(
+    conn: Connection, principal: Principal, ask: Ask, answering: Models, began: float
+) -> Started | Replayed:
+    same = await _same_request(conn, principal, ask)
+    now = await _circumstances(conn, principal)
+    earlier = await _earlier(same, ask)
+    if earlier is not None:
+        return earlier
+    policy, zone = now.policy, ask.timezone or now.timezone
+    question = Question(ask.text, ask.now or timezone.now(), zone, policy.verification, ask.filters)
+    limits = Limits(
+        max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
+        max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
+    )
+    taken = await _take(conn, principal, policy, limits, answering)
+    # The count holds back the tenant's other starts, so two that came together are told apart here.
+    same, under_way = await _same_request(conn, principal, ask), await _under_way(conn, principal)
+    earlier = await _earlier(same, ask)
+    if earlier is not None:
+        raise _AlreadyStarted(earlier)
+    await _check_concurrency(under_way)
+    head = await _write_head(conn, principal, ask, question, limits, now, answering, taken)
     limits = dataclasses.replace(
         limits, run_tokens=taken.tokens, run_cost_usd=None if taken.cost_usd is None else float(taken.cost_usd)
     )
     return Started(
-        principal, head.run, head.public_id, question, limits, scope, policy, answering, began, head.chain, head.clock
+        principal, now.run, head.public_id, question, limits, now.scope, policy, answering, began, head.chain, now.clock
     )  # fmt: skip
 
 
-def _circumstances(principal: Principal) -> tuple[EffectivePolicy, str, Scope]:
-    zone = Tenant.objects.values_list("timezone", flat=True).get(pk=principal.tenant)
-    return effective(principal.tenant), zone, scope_now(principal, Permission.SEARCH_AGENTIC)
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What holds when a run is asked for, and the id that it would have."""
+
+    policy: EffectivePolicy
+    timezone: str
+    scope: Scope
+    # Whether the tenant is there for evaluation alone.
+    evaluation: bool
+    clock: Clock
+    run: int
+
+
+async def _circumstances(conn: Connection, principal: Principal) -> _Now:
+    policy = await policies.asked(conn, principal.tenant)
+    tenant = await conn.execute(_TENANT, [principal.tenant])
+    drawn = await conn.execute(drawing(models.Run))
+    scope = await scope_within(conn, principal, Permission.SEARCH_AGENTIC)
+    found, run = await tenant.fetchone(), await drawn.fetchone()
+    assert found is not None and run is not None  # noqa: PT018 - a caller's tenant is never deleted
+    zone, evaluation, moment = found
+    held = await policies.told(policy, principal.tenant)
+    return _Now(held, str(zone), scope, bool(evaluation), Clock.reading(moment), int(run[0]))
 
 
 async def _take(
@@ -205,15 +234,19 @@ class _AlreadyStarted(Exception):
         self.earlier = earlier
 
 
-async def _replay(conn: Connection, principal: Principal, ask: Ask) -> Replayed | None:
+async def _same_request(conn: Connection, principal: Principal, ask: Ask) -> AsyncCursor[TupleRow] | None:
+    """Look for the run that the same request had started; `_earlier` reads the answer."""
     if not ask.idempotency_key:
         return None
-    cursor = await conn.execute(
+    return await conn.execute(
         "SELECT i.body_sha256, r.public_id FROM agentic_idempotencykey i JOIN agentic_run r ON r.id = i.run_id"
         " WHERE i.caller = %s AND i.key = %s AND i.tenant_id = %s",
         (principal.caller, ask.idempotency_key, principal.tenant),
     )
-    row = await cursor.fetchone()
+
+
+async def _earlier(found: AsyncCursor[TupleRow] | None, ask: Ask) -> Replayed | None:
+    row = await found.fetchone() if found else None
     if row is None:
         return None
     if row[0] != ask.body_sha256:
@@ -221,14 +254,17 @@ async def _replay(conn: Connection, principal: Principal, ask: Ask) -> Replayed 
     return Replayed(str(row[1]))
 
 
-async def _check_concurrency(conn: Connection, principal: Principal) -> None:
-    cursor = await conn.execute(
+async def _under_way(conn: Connection, principal: Principal) -> AsyncCursor[TupleRow]:
+    return await conn.execute(
         "SELECT count(*), count(*) FILTER (WHERE r.caller = %s)"
         " FROM agentic_runstate s JOIN agentic_run r ON r.id = s.run_id"
         " WHERE s.tenant_id = %s AND s.status IN ('queued', 'running') AND s.leased_until > statement_timestamp()",
         (principal.caller, principal.tenant),
     )
-    row = await cursor.fetchone()
+
+
+async def _check_concurrency(under_way: AsyncCursor[TupleRow]) -> None:
+    row = await under_way.fetchone()
     assert row is not None
     for count, limit, whose in ((row[1], CALLER_RUNS, "caller"), (row[0], TENANT_RUNS, "tenant")):
         if int(str(count)) >= limit:
@@ -237,68 +273,57 @@ async def _check_concurrency(conn: Connection, principal: Principal) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    run: int
     public_id: str
     chain: RunChain
-    clock: Clock
 
 
 async def _write_head(
     conn: Connection, principal: Principal, ask: Ask, question: Question,
-    limits: Limits, scope: Scope, policy: EffectivePolicy, answering: Models, taken: caps.Taken,
+    limits: Limits, now: _Now, answering: Models, taken: caps.Taken,
 ) -> _Head:  # fmt: skip
-    public_id, chain = models.run_public_id(), RunChain()
-    evaluation, clock = await _circumstances_of(conn, principal.tenant)
-    run = await add(
-        conn,
+    head, sheet = _Head(models.run_public_id(), RunChain()), Sheet()
+    sheet.add(
         models.Run,
-        chain,
-        started_at=clock.moment,
+        head.chain,
+        id=now.run,
+        started_at=now.clock.moment,
         tenant=principal.tenant,
-        public_id=public_id,
+        public_id=head.public_id,
         caller=principal.caller,
         caller_label=principal.label,
         question=question.text,
         timezone=question.timezone,
         asked_now=question.now,
-        scope=_scope_json(scope),
+        scope=_scope_json(now.scope),
         filters=ask.filters_given,
         max_steps=limits.max_steps,
         max_seconds=limits.max_seconds,
         model=answering.answering.name,
-        policy=policy.verification,
-        removed_text=policy.removed_text,
+        policy=now.policy.verification,
+        removed_text=now.policy.removed_text,
         verifier_version=versions.verifier(),
         prompt_hashes=versions.prompts_sha256(),
         service_version=versions.service(),
-        evaluation=evaluation,
+        evaluation=now.evaluation,
     )
-    await conn.execute(_STATE, {**_holding(taken), "run": run, "tenant": principal.tenant})
     if ask.idempotency_key:
-        await add(
-            conn,
+        sheet.add(
             models.IdempotencyKey,
             tenant=principal.tenant,
             caller=principal.caller,
             key=ask.idempotency_key,
             body_sha256=ask.body_sha256,
-            run=run,
+            run=now.run,
         )
-    await ring(conn, principal.tenant, public_id)
-    return _Head(run, public_id, chain, clock)
+    await sheet.write(conn)
+    await conn.execute(_STATE, {**_holding(taken), "run": now.run, "tenant": principal.tenant})
+    await ring(conn, principal.tenant, head.public_id)
+    return head
 
 
 def _holding(taken: caps.Taken) -> dict[str, object]:
     reserved = taken.reserved
     return {"day": taken.day, "tokens": reserved.tokens, "cost": reserved.cost_usd, "lease": LEASE_SECONDS}
-
-
-async def _circumstances_of(conn: Connection, tenant: int) -> tuple[bool, Clock]:
-    """Whether the tenant is there for evaluation alone, and the database's time."""
-    cursor = await conn.execute("SELECT evaluation, now() FROM mailsearch_tenant WHERE id = %s", (tenant,))
-    row = await cursor.fetchone()
-    assert row is not None
-    return bool(row[0]), Clock.reading(row[1])
 
 
 def _scope_json(scope: Scope) -> dict[str, object]:

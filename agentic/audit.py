@@ -1,11 +1,11 @@
 """Events become rows: added before the act that they announce, never changed.
 
 A Recorder belongs to one run. Each batch of events is one transaction: the rows, the renewed lease, and a ring of the
-doorbell (`pg_notify`) that wakes whoever follows the run.
+doorbell (`pg_notify`) that wakes whoever follows the run. What an event says goes onto a sheet, which is written whole.
 """
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -19,19 +19,24 @@ from agentic.core.evidence import EvidenceItem
 from agentic.core.ports import Usage, WidenAttempt
 from agentic.links import RunChain
 from agentic.mailjson import excerpt_json, head_json
-from agentic.rows import Clock, add, draw, put
+from agentic.rows import Clock, Sheet
 from mailsearch.hits import MessageText
 from mailsearch.sessions import Binding, writing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["DOORBELL", "LEASE_SECONDS", "Recorder", "add", "channel", "event_data", "put", "ring", "tokens_json"]
 DOORBELL = "mailsearch_run"
 LEASE_SECONDS = 20
 # Of an event's data, what a model or a server said.
 _SAID = ("arguments", "applied", "draft", "detail")
 Connection = AsyncConnection[TupleRow]
+# Only of a run that is open: what comes late must not open it again.
+_RENEW = """
+UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %(lease)s), status = 'running'
+WHERE run_id = %(run)s AND status IN ('queued', 'running') RETURNING cancel_requested
+"""
+_RENEW_AND_RING = f"{_RENEW}, pg_notify(%(bell)s, %(channel)s)"
 
 
 def channel(tenant: int, run: str) -> str:
@@ -61,6 +66,7 @@ class Recorder:
     drafts: list[Verified] = field(default_factory=list)
     # Label to message, of all evidence.
     sources: dict[str, MessageText] = field(default_factory=dict)
+    sheet: Sheet = field(default_factory=Sheet)
     _read_before: tuple[str, ...] = ()
 
     @property
@@ -74,42 +80,38 @@ class Recorder:
 
     async def record(self, events: Iterable[Event]) -> None:
         """Write *events* down. Finished is not for here but for the run's end."""
+        for event in events:
+            self.note(event)
         # All in one trip: what a run writes down, it waits for.
         async with writing(self.binding) as conn:
-            for event in events:
-                await self.note(conn, event)
-            await ring(conn, self.tenant, self.public_id)
-            renewed = await self.renew(conn)
+            await self.sheet.write(conn)
+            renewed = await conn.execute(_RENEW_AND_RING, self._lease | self._bell)
         await self.heed(renewed)
 
-    async def note(self, conn: Connection, event: Event) -> None:
-        """Add the rows of *event*."""
-        await self.trace(conn, event)
+    def note(self, event: Event) -> None:
+        """Put the rows of *event* on the sheet."""
+        self.trace(event)
         if isinstance(event, Verified):
             self.drafts.append(event)
         if isinstance(event, Found):
-            await self._add_found(conn, event)
+            self._add_found(event)
             read = tuple(item.message.head.message_id for item in event.admitted)
             self.sources |= {item.label: item.message for item in event.admitted}
             self._read_before = read + event.seen_again or self._read_before
 
-    async def trace(self, conn: Connection, event: Event) -> None:
-        """Add the trace's next row, and count what it tells."""
+    def trace(self, event: Event) -> None:
+        """Put the trace's next row on the sheet, and count what it tells."""
         meters.happened(event)
-        await self.add_event(
-            conn,
+        self.add_event(
             name=type(event).__name__.lower(),
             phase=getattr(event, "phase", "answer" if isinstance(event, Drafted) else "verify"),
             step=getattr(event, "step", None),
             data=event_data(event),
         )
 
-    async def add_event(
-        self, conn: Connection, *, name: str, phase: str, step: int | None, data: Mapping[str, object]
-    ) -> None:
+    def add_event(self, *, name: str, phase: str, step: int | None, data: Mapping[str, object]) -> None:
         self.seq += 1
-        await self.put(
-            conn,
+        self.put(
             models.TraceEvent,
             seq=self.seq,
             at_ms=max(0, round(1000 * (time.monotonic() - self.began))),
@@ -121,33 +123,35 @@ class Recorder:
             **{key: value for key, value in data.items() if key in _SAID and value not in ("", {})},
         )
 
-    async def put(self, conn: Connection, table: type[models.ChainedRow], **values: object) -> None:
-        """Add a row of the run, as the next link of its chain."""
-        await put(conn, table, self.chain, tenant=self.tenant, run=self.run, at=self.clock.now(), **values)
+    def put(self, table: type[models.ChainedRow], **values: object) -> None:
+        """Put a row of the run on the sheet, as the next link of its chain."""
+        self.sheet.add(table, self.chain, tenant=self.tenant, run=self.run, at=self.clock.now(), **values)
 
     async def renew(self, conn: Connection) -> AsyncCursor[TupleRow]:
         """Say that this process still drives the run. `heed` reads the answer."""
-        return await conn.execute(
-            "UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %s),"
-            " status = CASE status WHEN 'queued' THEN 'running' ELSE status END"
-            " WHERE run_id = %s RETURNING cancel_requested",
-            (LEASE_SECONDS, self.run),
-        )
+        return await conn.execute(_RENEW, self._lease)
 
     async def heed(self, renewed: AsyncCursor[TupleRow]) -> None:
-        """Learn whether somebody asked for the run's end."""
+        """Learn whether somebody asked for the run's end, or has ended it."""
         row = await renewed.fetchone()
-        self.cancelled = self.cancelled or bool(row and row[0])
+        self.cancelled = self.cancelled or row is None or bool(row[0])
 
-    async def _add_found(self, conn: Connection, event: Found) -> None:
+    @property
+    def _lease(self) -> dict[str, object]:
+        return {"lease": LEASE_SECONDS, "run": self.run}
+
+    @property
+    def _bell(self) -> dict[str, object]:
+        return {"bell": DOORBELL, "channel": channel(self.tenant, self.public_id)}
+
+    def _add_found(self, event: Found) -> None:
         for item in event.admitted:
-            await self._add_evidence(conn, item)
+            self._add_evidence(item)
         for attempt in event.widen:
-            await self._add_widen_attempt(conn, attempt, event.step)
+            self._add_widen_attempt(attempt, event.step)
 
-    async def _add_evidence(self, conn: Connection, item: EvidenceItem) -> None:
-        await self.put(
-            conn,
+    def _add_evidence(self, item: EvidenceItem) -> None:
+        self.put(
             models.Evidence,
             seq=self.seq,
             label=item.label,
@@ -158,9 +162,8 @@ class Recorder:
             text_sha256=item.text_sha256,
         )
 
-    async def _add_widen_attempt(self, conn: Connection, attempt: WidenAttempt, step: int | None) -> None:
-        await self.put(
-            conn,
+    def _add_widen_attempt(self, attempt: WidenAttempt, step: int | None) -> None:
+        self.put(
             models.WidenAttempt,
             kind=attempt.kind,
             step=step,
@@ -172,19 +175,16 @@ class Recorder:
             read_before=list(self._read_before)[:100],
         )
 
-    async def add_verification(self, conn: Connection, round_: int, verification: Verification, *, final: bool) -> None:
-        """Every unit of one draft, kept or removed, with its citations."""
-        sentences = verification.sentences
-        ids = await draw(conn, models.Sentence, len(sentences)) if sentences else []
-        for row, sentence in zip(ids, sentences, strict=True):
-            await self._add_sentence(conn, row, round_, sentence, final=final)
+    def add_verification(self, ids: Sequence[int], found: Verified, verification: Verification, *, final: bool) -> None:
+        """Every unit of one draft, kept or removed, with its citations. *ids* are those of the sentences' rows."""
+        for row, sentence in zip(ids, verification.sentences, strict=True):
+            self._add_sentence(row, found.round, sentence, final=final)
             link = self.chain.count
             for citation in sentence.citations:
-                await self.put(conn, models.Citation, sentence=row, sentence_link=link, **_fields(citation))
+                self.put(models.Citation, sentence=row, sentence_link=link, **_fields(citation))
 
-    async def _add_sentence(self, conn: Connection, row: int, round_: int, sentence: Sentence, *, final: bool) -> None:
-        await self.put(
-            conn,
+    def _add_sentence(self, row: int, round_: int, sentence: Sentence, *, final: bool) -> None:
+        self.put(
             models.Sentence,
             id=row,
             round=round_,

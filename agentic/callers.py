@@ -13,7 +13,7 @@ from typing import Literal
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from psycopg import AsyncConnection, AsyncCursor
@@ -21,7 +21,7 @@ from psycopg.rows import TupleRow
 
 from agentic.models import AdminAct
 from mailsearch.models import ApiKey, Folder, Grant, Mailbox, Membership, Permission, Tenant
-from mailsearch.scope import Given, Scope, resolve
+from mailsearch.scope import Given, Scope
 from mailsearch.sessions import unbound
 
 COMMAND_LINE = "command line"
@@ -212,36 +212,60 @@ def current(principal: Principal) -> Principal | None:
     return principal_of_member(membership) if membership else None
 
 
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a caller may do and read at one moment."""
+
+    permissions: frozenset[str]
+    scope: Scope
+
+
+def rights_now(principal: Principal) -> Rights | None:
+    """The caller's rights at this moment; None where it has none any more."""
+    with connection.cursor() as cursor:
+        cursor.execute(_scope_statement(principal), {"credential": principal.credential})
+        return _rights(cursor.fetchone())
+
+
 def scope_now(principal: Principal, needs: str = "") -> Scope:
     """What the caller may read at this moment; nothing once the key ended or the permission *needs* was withdrawn."""
-    now = current(principal)
-    if now is None or (needs and not now.may(needs)):
-        return Scope(principal.tenant, frozenset())
-    return resolve(Grant.objects.select_related("tenant").get(pk=now.grant))
+    return _scope(principal, rights_now(principal), needs)
 
 
 async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
-    """The same as `scope_now` by one statement of its own, for a run that asks before every call of a tool."""
+    """The same as `scope_now` over a connection of its own, for a run that asks before every call of a tool."""
     async with unbound() as conn:
         return await scope_within(conn, principal, needs)
 
 
 async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, needs: str = "") -> Scope:
     """The same within a transaction that is under way."""
-    statement = _KEY_SCOPE if principal.is_key else _MEMBER_SCOPE
-    cursor = await conn.execute(statement, {"credential": principal.credential})
-    row = await cursor.fetchone()
-    if row is None or (needs and needs not in row[0]):
-        return Scope(principal.tenant, frozenset())
-    _, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
-    given = Given(tenant, frozenset(mailboxes), frozenset(folders), recursive, junk, begin, end)
-    return given.over(rows)
+    cursor = await conn.execute(_scope_statement(principal), {"credential": principal.credential})
+    return _scope(principal, _rights(await cursor.fetchone()), needs)
 
 
 async def stands(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:
     """A row where the caller's credential is valid now, and else none; within a pipeline it does not wait."""
     statement = _KEY_STANDS if principal.is_key else _MEMBER_STANDS
     return await conn.execute(statement, {"credential": principal.credential})
+
+
+def _scope_statement(principal: Principal) -> str:
+    return _KEY_SCOPE if principal.is_key else _MEMBER_SCOPE
+
+
+def _rights(row: TupleRow | None) -> Rights | None:
+    if row is None:
+        return None
+    permissions, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
+    given = Given(tenant, frozenset(mailboxes), frozenset(folders), recursive, junk, begin, end)
+    return Rights(frozenset(permissions), given.over(rows))
+
+
+def _scope(principal: Principal, rights: Rights | None, needs: str) -> Scope:
+    if rights is None or (needs and needs not in rights.permissions):
+        return Scope(principal.tenant, frozenset())
+    return rights.scope
 
 
 def _valid_keys() -> QuerySet[ApiKey]:

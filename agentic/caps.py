@@ -4,7 +4,7 @@ A run is counted, and tokens and money reserved for it, by statements that hold 
 admission is written; at the run's end what it really used takes the place of what was reserved, once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -21,20 +21,24 @@ What = Literal["runs", "tokens", "USD"]
 Whose = Literal["tenant", "caller"]
 # What is only held by runs under way is free again when they end: asking again soon is worth while.
 _HELD_SECONDS = 5
+# Of a row of use, as counting it gives them.
+_COLUMNS = 5
 # The day is the tenant's, by the database's clock; daylight saving is Postgres's business.
 _TAKE = """
-INSERT INTO agentic_dailyuse AS use (tenant_id, day, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
-SELECT id, (statement_timestamp() AT TIME ZONE timezone)::date, 1, 0, 0, 0, 0
-FROM mailsearch_tenant WHERE id = %(tenant)s
-ON CONFLICT (tenant_id, day) DO UPDATE SET used = use.used + 1 WHERE use.used < %(cap)s
-RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
-"""
-_TAKE_SHARE = """
-INSERT INTO agentic_calleruse AS use
-    (tenant_id, day, caller, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
-VALUES (%(tenant)s, %(day)s, %(caller)s, 1, 0, 0, 0, 0)
-ON CONFLICT (tenant_id, day, caller) DO UPDATE SET used = use.used + 1 WHERE use.used < %(cap)s
-RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
+WITH whole AS (
+    INSERT INTO agentic_dailyuse AS use (tenant_id, day, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
+    SELECT id, (statement_timestamp() AT TIME ZONE timezone)::date, 1, 0, 0, 0, 0
+    FROM mailsearch_tenant WHERE id = %(tenant)s
+    ON CONFLICT (tenant_id, day) DO UPDATE SET used = use.used + 1 WHERE use.used < %(cap)s
+    RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
+), mine AS (
+    INSERT INTO agentic_calleruse AS use
+        (tenant_id, day, caller, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
+    SELECT %(tenant)s, day, %(caller)s, 1, 0, 0, 0, 0 FROM whole
+    ON CONFLICT (tenant_id, day, caller) DO UPDATE SET used = use.used + 1 WHERE use.used < %(share)s
+    RETURNING day, tokens, reserved_tokens, cost_usd, reserved_cost_usd
+)
+SELECT * FROM whole LEFT JOIN mine ON true
 """
 _RESERVE = """
 WITH mine AS (
@@ -209,12 +213,13 @@ async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Nee
     if caps.runs == 0:
         raise AgenticSearchOff
     share = caps.share
-    day = await _count(conn, _TAKE, {"tenant": tenant, "cap": caps.runs})
-    if day is None:
+    asked = {"tenant": tenant, "cap": caps.runs, "caller": caller, "share": share.runs}
+    row = await (await conn.execute(_TAKE, asked)).fetchone()
+    if row is None:
         raise await _reached(conn, tenant, Amount("runs", "tenant", caps.runs, caps.runs))
-    mine = await _count(conn, _TAKE_SHARE, {"tenant": tenant, "cap": share.runs, "day": day.day, "caller": caller})
-    if mine is None:
+    if row[_COLUMNS] is None:
         raise await _reached(conn, tenant, Amount("runs", "caller", share.runs, share.runs))
+    day, mine = _Counter(*row[:_COLUMNS]), _Counter(*row[_COLUMNS:])
     amounts = [*day.amounts(caps, "tenant"), *mine.amounts(share, "caller")]
     short = next((one for one in amounts if one.room <= 0), None)
     if short is not None:
@@ -250,11 +255,6 @@ async def used_by(conn: Connection, tenant: int, caller: str) -> Use:
     """How much of the day *caller* has used."""
     row = await (await conn.execute(_TODAY_OF_CALLER, {"tenant": tenant, "caller": caller})).fetchone()
     return Use(*row) if row else Use()
-
-
-async def _count(conn: Connection, statement: str, values: Mapping[str, object]) -> _Counter | None:
-    row = await (await conn.execute(statement, values)).fetchone()
-    return _Counter(*row) if row else None
 
 
 async def _reached(conn: Connection, tenant: int, amount: Amount) -> DailyCapReached:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, sql
@@ -16,12 +17,12 @@ from agentic.audit import Recorder, ring
 from agentic.callers import Principal, scope_within
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
-from agentic.core.events import Event, Finished
+from agentic.core.events import Event, Finished, Verified
 from agentic.core.ports import Usage
 from agentic.links import RunChain
 from agentic.mailjson import coverage_json
 from agentic.models import Seal
-from agentic.rows import Clock
+from agentic.rows import Clock, Sheet, drawing
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -47,17 +48,18 @@ async def finish(
     *before, finished = last
     if not isinstance(finished, Finished):
         raise TypeError("the loop's last event must be Finished")
+    for event in before:
+        recorder.note(event)
     async with writing(recorder.binding) as conn:
-        for event in before:
-            await recorder.note(conn, event)
+        ids = await _draw(conn, recorder.drafts)
         now = scope & await scope_within(conn, principal, Permission.SEARCH_AGENTIC)
         await _rebind(conn, recorder, now)
         readable = await _readable(conn, now, recorder.evidence)
         ended = _withdrawn(question, finished, recorder, readable)
-        for draft in recorder.drafts:
+        for draft, rows in zip(recorder.drafts, await _drawn(ids, recorder.drafts), strict=True):
             final = draft.verification is finished.verification
             counted = ended.verification if final and ended.verification else draft.verification
-            await recorder.add_verification(conn, draft.round, counted, final=final)
+            recorder.add_verification(rows, draft, counted, final=final)
         sealed = await _write_end(conn, recorder, ended, coverage)
     sealing.log(sealed)
     meters.ended(ended)
@@ -119,10 +121,22 @@ def _still(sentence: Sentence, readable: Collection[str]) -> Sentence:
     return sentence
 
 
+async def _draw(conn: Connection, drafts: Sequence[Verified]) -> AsyncCursor[TupleRow]:
+    """Ids for the rows of all sentences of *drafts*. Within a pipeline it does not wait."""
+    return await conn.execute(drawing(models.Sentence, sum(len(one.verification.sentences) for one in drafts)))
+
+
+async def _drawn(cursor: AsyncCursor[TupleRow], drafts: Sequence[Verified]) -> list[list[int]]:
+    """The ids by draft."""
+    ids = (int(row[0]) for row in await cursor.fetchall())
+    return [list(islice(ids, len(one.verification.sentences))) for one in drafts]
+
+
 async def _rebind(conn: Connection, recorder: Recorder, scope: Scope) -> None:
-    binding = replace(recorder.binding, mailboxes=scope.mailboxes)
-    for statement in binding.statements():
-        await conn.execute(statement)
+    bound = list(recorder.binding.statements())
+    for statement in replace(recorder.binding, mailboxes=scope.mailboxes).statements():
+        if statement not in bound:
+            await conn.execute(statement)
 
 
 async def _readable(conn: Connection, scope: Scope, ids: frozenset[str]) -> frozenset[str]:
@@ -135,12 +149,11 @@ async def _readable(conn: Connection, scope: Scope, ids: frozenset[str]) -> froz
 async def _write_end(
     conn: Connection, recorder: Recorder, finished: Finished, coverage: Coverage
 ) -> Mapping[str, object]:
-    await recorder.trace(conn, finished)
+    recorder.trace(finished)
     verification = finished.verification
     answered = verification is not None and finished.outcome == "answered"
     answer_text = verify.rebuild(verification, recorder.sources) if verification and answered else None
-    await recorder.put(
-        conn,
+    recorder.put(
         models.RunFinished,
         outcome=finished.outcome,
         reason=finished.reason or "",
@@ -172,7 +185,8 @@ async def _seal(
 
     Within a pipeline it is looked at no earlier, so that all comes back in one trip.
     """
-    await recorder.add_event(conn, name="done", phase="answer", step=None, data={})
+    recorder.add_event(name="done", phase="answer", step=None, data={})
+    await recorder.sheet.write(conn)
     await ring(conn, recorder.tenant, recorder.public_id)
     # Taken last, since the tenant's other runs wait for it from here on.
     place = await sealing.take(conn, recorder.tenant)
@@ -209,15 +223,17 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
         # What this process remembers of the chain may not have been committed.
         recorder.chain = await sealing.chain_of(conn, recorder.run)
         recorder.clock = Clock.reading(so_far.now)
-        for draft in recorder.drafts:
-            await recorder.add_verification(conn, draft.round, draft.verification, final=False)
+        # Nor what it had not written by then.
+        recorder.sheet = Sheet()
+        ids = await _drawn(await _draw(conn, recorder.drafts), recorder.drafts)
+        for rows, draft in zip(ids, recorder.drafts, strict=True):
+            recorder.add_verification(rows, draft, draft.verification, final=False)
         # As in every run: without one usable reply it is degraded, else what it was given ended first.
         outcome = "budget_exhausted" if so_far.usable else "degraded"
         data = {"outcome": outcome, "reason": reason, "kept": 0, "removed": 0}
-        await recorder.add_event(conn, name="cut", phase="answer", step=None, data={"limit": reason, "detail": ""})
-        await recorder.add_event(conn, name="finished", phase="answer", step=None, data=data)
-        await recorder.put(
-            conn,
+        recorder.add_event(name="cut", phase="answer", step=None, data={"limit": reason, "detail": ""})
+        recorder.add_event(name="finished", phase="answer", step=None, data=data)
+        recorder.put(
             models.RunFinished,
             outcome=outcome,
             reason=reason[:60],

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import TupleRow
 
+from agentic import stored
 from agentic.caps import Caps
 from agentic.core.answer import Policy
 from agentic.models import AgentPolicy
@@ -34,6 +37,19 @@ class EffectivePolicy:
 def effective(tenant: int) -> EffectivePolicy:
     """What holds for *tenant* now."""
     rows = rows_of([tenant])
+    return composed(rows.get(tenant), rows.get(None))
+
+
+async def asked(conn: AsyncConnection[TupleRow], tenant: int) -> AsyncCursor[TupleRow]:
+    """Ask what holds for *tenant* now; `told` reads the answer. Within a pipeline it does not wait."""
+    # Of several rows of defaults the first counts, so it comes last.
+    statement = stored.select(AgentPolicy, "WHERE t.tenant_id = %s OR t.tenant_id IS NULL ORDER BY t.id DESC")
+    return await conn.execute(statement, [tenant])
+
+
+async def told(cursor: AsyncCursor[TupleRow], tenant: int) -> EffectivePolicy:
+    """What holds for *tenant*, which `asked` asked for."""
+    rows = {row.tenant_id: row for row in stored.made(AgentPolicy, await cursor.fetchall())}
     return composed(rows.get(tenant), rows.get(None))
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from agentic.callers import Principal, current, scope_now
-from agentic.models import Evidence, Run, RunFinished, Seal, Sentence, TraceEvent, WidenAttempt
+from agentic import stored
+from agentic.callers import Principal, rights_now
+from agentic.models import Citation, Evidence, Run, RunFinished, RunState, Seal, Sentence, TraceEvent, WidenAttempt
 from mailsearch.models import Message, Permission
 from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, bound, rebind
@@ -42,44 +43,60 @@ class Record:
 
 def load(principal: Principal, public_id: str, *, own_only: bool = False) -> Record | None:
     """The run, for who started it or (unless *own_only*) holds audit:read in its tenant; None for everybody else."""
-    now = current(principal)
-    if now is None:
-        return None
     # Else the end of a run could be seen in one table and not yet in another.
-    with bound(Binding(now.tenant, audit=frozenset({now.tenant})), at_one_moment=True):
-        run = Run.objects.select_related("state").filter(public_id=public_id, tenant=now.tenant).first()
-        audits = now.may(Permission.AUDIT_READ)
-        if run is None or not (run.caller == now.caller or (audits and not own_only)):
+    with bound(Binding(principal.tenant, audit=frozenset({principal.tenant})), at_one_moment=True):
+        now = rights_now(principal)
+        if now is None:
             return None
-        return of_run(run, scope_now(now), audits=audits)
+        run = next(
+            iter(stored.read(Run, "WHERE t.public_id = %s AND t.tenant_id = %s", public_id, principal.tenant)), None
+        )
+        audits = Permission.AUDIT_READ in now.permissions
+        if run is None or not (run.caller == principal.caller or (audits and not own_only)):
+            return None
+        return of_run(run, now.scope, audits=audits)
 
 
 def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
     """The record of *run* for a reader of *scope*, in an open session, which from here on sees that scope."""
     rebind(Binding(run.tenant_id, scope.mailboxes, audit=frozenset({run.tenant_id})))
-    sentences = tuple(
-        Sentence.objects.filter(run=run, final=True).order_by("position", "pk").prefetch_related("citations")
-    )
-    evidence = tuple(Evidence.objects.filter(run=run).order_by("seq", "pk"))
+    sentences = _sentences(run)
+    evidence = tuple(stored.read(Evidence, "WHERE t.run_id = %s ORDER BY t.seq, t.id", run.pk))
     named = {row.message_id for row in evidence}
     named |= {citation.message_id for row in sentences for citation in row.citations.all()}
     named |= {row.later_message for row in sentences}
-    trace = tuple(TraceEvent.objects.filter(run=run).order_by("seq"))
+    trace = tuple(stored.read(TraceEvent, "WHERE t.run_id = %s ORDER BY t.seq", run.pk))
     named |= {message for row in trace for message in row.data.get("nearest", ())}
     # Where the words of the evidence ran out, the message may be readable, but what the run read of it is not.
     gone = {row.message_id for row in evidence if row.erased}
+    (state,) = stored.read(RunState, "WHERE t.run_id = %s", run.pk)
+    finished = stored.read(RunFinished, "WHERE t.run_id = %s", run.pk)
+    seals = stored.read(
+        Seal, "WHERE t.tenant_id = %s AND t.kind = %s AND t.row = %s", run.tenant_id, Seal.Kind.RUN, run.pk
+    )
     return Record(
         run=run,
-        status=run.state.status,
-        finished=RunFinished.objects.filter(run=run).first(),
+        status=state.status,
+        finished=next(iter(finished), None),
         trace=trace,
         evidence=evidence,
         sentences=sentences,
-        widen_attempts=tuple(WidenAttempt.objects.filter(run=run).order_by("pk")),
+        widen_attempts=tuple(stored.read(WidenAttempt, "WHERE t.run_id = %s ORDER BY t.id", run.pk)),
         readable=readable(scope, named) - gone,
         audits=audits,
-        seal=Seal.objects.filter(tenant=run.tenant_id, kind=Seal.Kind.RUN, row=run.pk).first(),
+        seal=next(iter(seals), None),
     )
+
+
+def _sentences(run: Run) -> tuple[Sentence, ...]:
+    """The sentences of the draft that counts, each with its citations at hand."""
+    sentences = stored.read(Sentence, "WHERE t.run_id = %s AND t.final ORDER BY t.position, t.id", run.pk)
+    citations: dict[int, list[Citation]] = {}
+    for citation in stored.read(Citation, "WHERE t.run_id = %s ORDER BY t.id", run.pk) if sentences else ():
+        citations.setdefault(citation.sentence_id, []).append(citation)
+    for row in sentences:
+        stored.keep(row, "citations", citations.get(row.pk, []))
+    return tuple(sentences)
 
 
 def readable(scope: Scope, ids: Iterable[str]) -> frozenset[str]:

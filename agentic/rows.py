@@ -1,19 +1,22 @@
 """Rows of the audit, written over psycopg: with their words apart, and bound to the row before where they are chained.
 
-Nothing here waits for an answer unless an id is asked for, so that within a pipeline many rows take one trip.
+Rows are collected on a sheet and written together: one statement a table, which takes them as one JSON array and so
+reads the same however many they are. Nothing here waits for an answer.
 """
 
+import json
 import time
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from django.db.models import Field, JSONField, Model
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
-from psycopg.types.json import Jsonb
 
 from agentic import links
 from agentic.links import RunChain
@@ -21,6 +24,7 @@ from agentic.payloads import PayloadText, Worded
 
 Connection = AsyncConnection[TupleRow]
 Columns = tuple["Field[Any, Any]", ...]
+_LINKED = frozenset({"link", "hash"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,75 +43,68 @@ class Clock:
         return self.moment + timedelta(seconds=time.monotonic() - self.read_at)
 
 
-async def add(conn: Connection, table: type[Model], chain: RunChain | None = None, **values: object) -> int:
-    """Insert one row of *table* with the columns and words in *values* and else their defaults; returns its id.
+@dataclass(slots=True)
+class Sheet:
+    """Rows that were made and are not written yet, by table, and the names of what any of them gives."""
 
-    With a *chain* the row is its next link. For a citation `sentence_link` is the position of its sentence in it.
-    """
-    text, statement, given = _prepared(table, chain, values, returning=True)
-    row = await (await conn.execute(statement, given)).fetchone()
-    assert row is not None
-    number = int(row[0])
-    if text is not None:
-        # The head of a run is where its own words belong.
-        await _put_text(conn, table, text, {"run": number, **values} if table.__name__ == "Run" else values)
-    return number
+    _rows: dict[type[Model], list[dict[str, object]]] = field(default_factory=dict)
+    _given: dict[type[Model], frozenset[str]] = field(default_factory=dict)
+
+    def add(self, table: type[Model], chain: RunChain | None = None, **values: object) -> None:
+        """A row of *table* with the columns and words in *values* and else their defaults.
+
+        With a *chain* the row is its next link. For a citation `sentence_link` is the position of its sentence in it.
+        The head of a run is given the `id` that was drawn for it.
+        """
+        named = _words(table)
+        words = {name: value for name, value in values.items() if name in named}
+        own = {name: value for name, value in values.items() if name not in named}
+        text = links.text(_json_ready(words)) if words else None
+        if text is not None:
+            own |= {"payload": text.id, "text_hmac": text.hmac}
+        names = frozenset(own) | (_LINKED if chain is not None else frozenset())
+        row = {column.name: _plain(column, own) for column in _columns(table, names)}
+        if chain is not None:
+            name = table._meta.model_name or ""
+            # Of what a row does not give, Postgres makes NULL.
+            linked = {"sentence": values["sentence_link"]} if "sentence_link" in values else {}
+            chain.add(name, dict.fromkeys(links.CHAINED[name]) | row | linked)
+            row |= {"link": chain.count, "hash": chain.head}
+        self._put(table, names, row)
+        if text is not None:
+            self._put_text(table, text, values)
+
+    async def write(self, conn: Connection) -> None:
+        """Insert all rows, table by table as they were first named. Then the sheet is empty."""
+        rows, given = self._rows, self._given
+        self._rows, self._given = {}, {}
+        for table, of_table in rows.items():
+            await conn.execute(_insertion(table, given[table]), [_encode(of_table)])
+
+    def _put(self, table: type[Model], names: frozenset[str], row: Mapping[str, object]) -> None:
+        columns = {str(one.column): row[one.name] for one in _columns(table, names)}
+        self._rows.setdefault(table, []).append(columns)
+        self._given[table] = self._given.get(table, names) | names
+
+    def _put_text(self, table: type[Model], text: links.Text, values: Mapping[str, object]) -> None:
+        row: dict[str, object] = {
+            "id": text.id,
+            "tenant": values["tenant"],
+            # The head of a run is where its own words belong.
+            "run": values["id"] if table._meta.model_name == "run" else values.get("run"),
+            "message": values.get("message_id", ""),
+            "kind": table.KIND if issubclass(table, Worded) else "",
+            "salt": text.salt,
+            "content": text.content,
+        }
+        self._put(PayloadText, frozenset(row), row)
 
 
-async def put(conn: Connection, table: type[Model], chain: RunChain | None = None, **values: object) -> None:
-    """The same for rows whose id nobody needs; within a pipeline it does not wait."""
-    text, statement, given = _prepared(table, chain, values, returning=False)
-    await conn.execute(statement, given)
-    if text is not None:
-        await _put_text(conn, table, text, values)
-
-
-async def draw(conn: Connection, table: type[Model], count: int) -> list[int]:
-    """Ids for *count* rows to come, in one trip: so that others can name them before they are there."""
-    cursor = await conn.execute(
-        "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", (table._meta.db_table, count)
+def drawing(table: type[Model], count: int = 1) -> sql.Composed:
+    """A query for *count* ids of rows of *table* to come: so that others can name them before they are there."""
+    return sql.SQL("SELECT nextval(pg_get_serial_sequence({}, 'id')) FROM generate_series(1, {})").format(
+        sql.Literal(table._meta.db_table), sql.Literal(count)
     )
-    return [int(row[0]) for row in await cursor.fetchall()]
-
-
-def _prepared(
-    table: type[Model], chain: RunChain | None, values: Mapping[str, object], *, returning: bool
-) -> tuple[links.Text | None, bytes, list[object]]:
-    """The words of the row, the statement that inserts it, and the statement's parameters."""
-    named = _words(table)
-    words = {name: _json_ready(value) for name, value in values.items() if name in named}
-    own = {name: value for name, value in values.items() if name not in named}
-    text = links.text(words) if words else None
-    if text is not None:
-        own |= {"payload": text.id, "text_hmac": text.hmac}
-    bound = frozenset({"link", "hash"}) if chain is not None else frozenset()
-    statement, columns = _insertion(table, frozenset(own) | bound, returning=returning)
-    row = {column.name: _plain(column, own) for column in columns}
-    if chain is not None:
-        name = table._meta.model_name or ""
-        # Of what a row does not give, Postgres makes NULL.
-        linked = {"sentence": values["sentence_link"]} if "sentence_link" in values else {}
-        chain.add(name, dict.fromkeys(links.CHAINED[name]) | row | linked)
-        row |= {"link": chain.count, "hash": chain.head}
-    return text, statement, [_adapted(column, row[column.name]) for column in columns]
-
-
-async def _put_text(conn: Connection, table: type[Model], text: links.Text, values: Mapping[str, object]) -> None:
-    statement, columns = _insertion(
-        PayloadText,
-        frozenset({"id", "tenant", "run", "message", "kind", "salt", "content"}),
-        returning=False,
-    )
-    row: dict[str, object] = {
-        "id": text.id,
-        "tenant": values["tenant"],
-        "run": values.get("run"),
-        "message": values.get("message_id", ""),
-        "kind": table.KIND if issubclass(table, Worded) else "",
-        "salt": text.salt,
-        "content": text.content,
-    }
-    await conn.execute(statement, [row[column.name] for column in columns])
 
 
 @lru_cache(64)
@@ -119,21 +116,23 @@ def _words(table: type[Model]) -> frozenset[str]:
 
 
 @lru_cache(64)
-def _insertion(table: type[Model], names: frozenset[str], *, returning: bool) -> tuple[bytes, Columns]:
-    """The statement that inserts a row, and the columns that it sets in their order."""
-    columns = tuple(
+def _columns(table: type[Model], names: frozenset[str]) -> Columns:
+    """The columns of a row that gives those called *names*: these, and those with defaults that are not Postgres's."""
+    return tuple(
         column
         for column in table._meta.concrete_fields
         if column.name in names or (column.has_default() and not column.has_db_default() and not column.primary_key)
     )
-    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+
+
+@lru_cache(64)
+def _insertion(table: type[Model], names: frozenset[str]) -> bytes:
+    """The statement that inserts the rows of a JSON array. What a row does not name is NULL."""
+    statement = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM json_populate_recordset(NULL::{0}, %s::json)").format(
         sql.Identifier(table._meta.db_table),
-        sql.SQL(", ").join(sql.Identifier(str(column.column)) for column in columns),
-        sql.SQL(", ").join(sql.Placeholder() for _ in columns),
+        sql.SQL(", ").join(sql.Identifier(str(column.column)) for column in _columns(table, names)),
     )
-    if returning:
-        statement += sql.SQL(" RETURNING {}").format(sql.Identifier(str(table._meta.pk.column)))
-    return statement.as_bytes(None), columns
+    return statement.as_bytes(None)
 
 
 def _plain(column: "Field[Any, Any]", values: Mapping[str, object]) -> object:
@@ -144,26 +143,68 @@ def _plain(column: "Field[Any, Any]", values: Mapping[str, object]) -> object:
     return _storable(value) if isinstance(value, str) else value
 
 
-def _adapted(column: "Field[Any, Any]", value: object) -> object:
-    return Jsonb(value) if isinstance(column, JSONField) else value
-
-
 def _storable(text: str) -> str:
     """*text* as Postgres can keep it: without NUL and without half of a surrogate pair. Mail may hold either."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _json_ready(value: object) -> object:
+def _as_json(value: object) -> object:
+    """What JSON has no form of its own for."""
     match value:
-        case str():
-            return _storable(value)
         case datetime():
             return value.isoformat()
         case Mapping():
-            return {_storable(str(key)): _json_ready(inner) for key, inner in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_json_ready(inner) for inner in value]
-        case None | bool() | int() | float():
-            return value
+            return dict(value)
+        case set() | frozenset():
+            return list(value)
         case _:
-            return _storable(str(value))
+            return str(value)
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_json).encode
+
+
+def _json_ready(value: Any) -> Any:
+    """*value* as JSON gives it back, with all its text storable."""
+    text = _dump(value)
+    # Rare: what would have to be replaced shows in the JSON, so that most values need not be walked through.
+    return json.loads(text) if _is_storable(text) else _cleaned(json.loads(text))
+
+
+def _is_storable(json_text: str) -> bool:
+    return "\\u0000" not in json_text and (json_text.isascii() or _is_encodable(json_text))
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _cleaned(value: object) -> object:
+    match value:
+        case str():
+            return _storable(value)
+        case dict():
+            return {_storable(key): _cleaned(inner) for key, inner in value.items()}
+        case list():
+            return [_cleaned(inner) for inner in value]
+        case _:
+            return value
+
+
+def _as_column(value: object) -> object:
+    """What a column's type reads out of JSON's text."""
+    match value:
+        case datetime():
+            return value.isoformat()
+        case bytes():
+            return f"\\x{value.hex()}"
+        case uuid.UUID() | Decimal():
+            return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in a row of the audit")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_column).encode

@@ -1,12 +1,16 @@
 """What a run was made with: versions and hashes that its head keeps."""
 
 import hashlib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from types import MappingProxyType
 
 from agentic.core import verify
 
 
+@cache
 def service() -> str:
     """The version of this service; `0` where it runs from a tree that was not installed."""
     try:
@@ -20,11 +24,13 @@ def verifier() -> str:
     return verify.VERSION
 
 
-def prompts_sha256() -> dict[str, str]:
-    """Name to SHA-256 (hex) of each prompt file."""
+@cache
+def prompts_sha256() -> Mapping[str, str]:
+    """Name to SHA-256 (hex) of each prompt file, as they were when the process first looked."""
     folder = files("agentic.core.prompts")
-    return {
+    hashes = {
         entry.name.removesuffix(".md"): hashlib.sha256(entry.read_bytes()).hexdigest()
         for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
         if entry.name.endswith(".md")
     }
+    return MappingProxyType(hashes)
