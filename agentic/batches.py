@@ -66,7 +66,18 @@ async def _waiting(table: str, horizon: int) -> list[int]:
         return [int(row[0]) for row in await cursor.fetchall()]
 
 
+class _NothingLeft(Exception):
+    """Somebody else was faster. It is raised so that the place in the tenant's chain goes back."""
+
+
 async def _seal_batch(table: str, tenant: int, horizon: int) -> int:
+    try:
+        return await _seal_rows(table, tenant, horizon)
+    except _NothingLeft:
+        return 0
+
+
+async def _seal_rows(table: str, tenant: int, horizon: int) -> int:
     async with session(Binding(audit=frozenset({tenant}))) as conn:
         # First the tenant's place, so that nobody else seals the same rows.
         place = await sealing.take(conn, tenant)
@@ -77,9 +88,7 @@ async def _seal_batch(table: str, tenant: int, horizon: int) -> int:
         values = {"tenant": tenant, "horizon": horizon, "kind": KINDS[table], "most": _ROWS_AT_MOST}
         found = await (await conn.execute(rows, values)).fetchall()
         if not found:
-            # Somebody was faster; the place goes back.
-            await conn.execute("ROLLBACK")
-            return 0
+            raise _NothingLeft
         chain = RunChain()
         for row in found:
             chain.add(table, row_of(table, row).columns)

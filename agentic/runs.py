@@ -10,7 +10,7 @@ import contextvars
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
@@ -61,6 +61,7 @@ __all__ = [
 _HEARTBEAT_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[None]] = set()
+_pulses: set[asyncio.Task[None]] = set()
 
 
 def launch(started: Started) -> "asyncio.Task[None]":
@@ -132,13 +133,16 @@ async def drain(seconds: float = 125.0) -> None:
 async def _drive(started: Started, recorder: Recorder) -> None:
     verifiers.warm()
     loop = _loop(started)
-    pulse = asyncio.create_task(_pulse(recorder, loop))
+    over = asyncio.Event()
+    _pulses.add(pulse := asyncio.create_task(_pulse(recorder, loop, over)))
+    pulse.add_done_callback(_pulses.discard)
     counted = asyncio.create_task(coverage.of(started.scope))
     try:
         last = await _record_all(loop, recorder)
         await finishing.finish(started.principal, started.scope, started.question.text, recorder, last, await counted)
     finally:
-        pulse.cancel()
+        # Not cancelled: where it just writes it soon ends, and its connection serves the next one.
+        over.set()
         counted.cancel()
 
 
@@ -174,10 +178,13 @@ def _loop(started: Started) -> Loop:
     )
 
 
-async def _pulse(recorder: Recorder, loop: Loop) -> None:
+async def _pulse(recorder: Recorder, loop: Loop, over: asyncio.Event) -> None:
     """Keep the lease while the model thinks, and end the run soon after somebody cancelled it."""
     while not recorder.cancelled:
-        await asyncio.sleep(_HEARTBEAT_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEARTBEAT_SECONDS):
+                await over.wait()
+                return
         try:
             async with writing(recorder.binding) as conn:
                 renewed = await recorder.renew(conn)

@@ -12,21 +12,22 @@ import asyncio
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.db import connection, transaction
 from psycopg import AsyncConnection, conninfo, sql
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
 from mailsearch.meters import POOL_WAIT_SECONDS
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
-_BEGIN, _COMMIT = b"BEGIN", b"COMMIT"
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
@@ -87,7 +88,6 @@ def _execute(statements: Iterable[sql.Composable]) -> None:
 async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
     """A connection within one transaction that sees what *binding* names. Commits at the end, rolls back on error."""
     async with _connection() as conn:
-        # In one trip. After an error the pool rolls back, as does the end of a connection that has no pool.
         await conn.execute(_beginning(binding))
         yield conn
         await conn.execute("COMMIT")
@@ -95,16 +95,15 @@ async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
 
 @asynccontextmanager
 async def writing(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
-    """The same in one trip to the database from beginning to end, for statements of which none waits for another's.
+    """The same in one trip to the database once it has begun, for statements of which none waits for another's.
 
     Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end.
     """
-    async with _connection() as conn, conn.pipeline():
-        await conn.execute(_BEGIN)
-        for statement in _settings(binding):
-            await conn.execute(statement)
-        yield conn
-        await conn.execute(_COMMIT)
+    async with _connection() as conn:
+        await conn.execute(_beginning(binding))
+        async with conn.pipeline():
+            yield conn
+            await conn.execute("COMMIT")
 
 
 @asynccontextmanager
@@ -116,12 +115,8 @@ async def unbound() -> AsyncIterator[AsyncConnection[TupleRow]]:
 
 @lru_cache(1000)
 def _beginning(binding: Binding) -> bytes:
-    return b"; ".join([_BEGIN, *_settings(binding)])
-
-
-@lru_cache(1000)
-def _settings(binding: Binding) -> tuple[bytes, ...]:
-    return tuple(statement.as_bytes(None) for statement in binding.statements())
+    """Statements that are sent as one: a transaction begun, and bound."""
+    return b"; ".join([b"BEGIN", *(statement.as_bytes(None) for statement in binding.statements())])
 
 
 @asynccontextmanager
@@ -157,15 +152,24 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
             POOL_WAIT_SECONDS.observe(time.perf_counter() - began)
             try:
                 yield conn
-            except asyncio.CancelledError:
-                # Cancelled on its way out of a pipeline, a connection may stay in it, and be of no use to the next one.
-                await conn.close()
+            except (Exception, asyncio.CancelledError):
+                await _abandon(conn)
                 raise
         return
     conn = await AsyncConnection.connect(dsn(), autocommit=True, prepare_threshold=None)
     try:
         yield conn
     finally:
+        await conn.close()
+
+
+async def _abandon(conn: AsyncConnection[TupleRow]) -> None:
+    """Leave a connection to the next one who needs it, out of the transaction that an error broke off."""
+    # Cancelled on its way out of a pipeline, it may stay in it.
+    if conn.pgconn.pipeline_status == PipelineStatus.OFF:
+        with suppress(psycopg.Error):
+            await conn.rollback()
+    if conn.pgconn.transaction_status != TransactionStatus.IDLE:
         await conn.close()
 
 
