@@ -307,3 +307,13 @@ def test_the_demo_asks_one_question_of_each_kind_and_names_messages_that_exist(
         named = [*question["cites"], *question["alternatives"], *question.get("hostile", [])]
         assert set(named) <= set(by_id)
         assert question["outcome"] in question["accepted_outcomes"]
+
+
+def test_hostile_mails_are_of_many_kinds_and_ordinary_ones_stand_among_them() -> None:
+    lines = (SAMPLE / "injections.jsonl").read_text(encoding="utf-8").split("\n")
+    rows = [json.loads(line) for line in lines if line]
+    kinds = Counter(row["category"] for row in rows)
+    assert len({row["id"] for row in rows}) == len(rows)
+    assert sum(kinds.values()) - kinds["benign-control"] >= 60
+    assert len(kinds) == 13
+    assert all(row["checks"]["answer_must_contain"] for row in rows if row["category"] == "benign-control")
