@@ -5,12 +5,18 @@ the mail came from, so this costs no availability. It takes one statement, and w
 the tenant's chain later, in batches (`seal`), by whoever serves.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 
 from django.db import Error, connection
 
 from agentic.callers import Principal
 from agentic.workers import in_worker
+
+_NOTE = """
+SELECT mail_search.record_access(tenant, %s, %s, %s, %s, subjects)
+FROM jsonb_to_recordset(%s::jsonb) AS one (tenant bigint, subjects text[])
+"""
 
 
 class NotRecorded(Exception):
@@ -20,18 +26,24 @@ class NotRecorded(Exception):
 async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), via: str = "rest") -> None:
     """Write down that *principal* reads what *subjects* (public ids) name. Raises NotRecorded.
 
-    *kind*: message, raw, thread, attachment, related, search, verify, run, events, export …; *via*: rest, mcp, page.
+    *kind*: message, raw, thread, attachment, related, search, contacts, list, verify, run, runs, events, review,
+    widening, export …; *via*: rest, mcp, page.
     """
     await in_worker(note, principal.tenant, principal.caller, principal.label, kind, tuple(subjects), via)
 
 
 def note(tenant: int, reader: str, label: str, kind: str, subjects: Iterable[str] = (), via: str = "page") -> None:
     """The same for code that does not run in an event loop. *reader* is "user:<id>", "key:<lineage>" or a command."""
+    note_each({tenant: subjects}, reader, label, kind, via)
+
+
+def note_each(read: Mapping[int, Iterable[str]], reader: str, label: str, kind: str, via: str = "page") -> None:
+    """The same for a page that shows what is of several tenants: *read* holds the subjects by tenant."""
+    if not read:
+        return
+    rows = [{"tenant": tenant, "subjects": list(dict.fromkeys(subjects))} for tenant, subjects in read.items()]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT mail_search.record_access(%s, %s, %s, %s, %s, %s)",
-                [tenant, reader, label, kind, via, list(dict.fromkeys(subjects))],
-            )
+            cursor.execute(_NOTE, [reader, label, kind, via, json.dumps(rows)])
     except Error as error:
         raise NotRecorded from error

@@ -2,19 +2,26 @@
 
 A cell that such a program could take for one gets an apostrophe in front, which it shows as text: those that begin,
 after white space and signs that are not seen, with `=`, `+`, `-` or `@`, with their full-width or small forms, or with
-a tab or carriage return (OWASP, CSV injection). Every cell stands in quotation marks, so none can begin another one.
+a tab or carriage return (OWASP, CSV injection). Every cell stands in quotation marks, so none can begin another one;
+and since programs in some countries part cells at semicolons or tabs and then end the quotation early, the same goes
+for what follows one of those inside of a cell.
 """
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from io import StringIO
+from itertools import pairwise
 
 _DANGEROUS = frozenset("=+-@\t\r|%")
 # White space, control and format characters, and marks that stand on nothing.
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Mn"})
+
+# Where a program could begin another cell.
+_PARTS = re.compile(r"[;\t\r\n]+")
 
 
 def line(values: Sequence[object]) -> str:
@@ -42,7 +49,11 @@ def cell(value: object) -> str:
 
 
 def harmless(text: str) -> str:
-    return f"'{text}" if _could_be_formula(text) else text
+    """*text* with an apostrophe before whatever in it could begin a formula."""
+    cuts = [0, *(found.end() for found in _PARTS.finditer(text)), len(text)]
+    first, *more = [text[start:end] for start, end in pairwise(cuts)]
+    made = [f"'{first}" if _could_be_formula(text) else first]
+    return "".join([*made, *(f"'{one}" if _could_be_formula(one) else one for one in more)])
 
 
 def plain(value: object) -> object:

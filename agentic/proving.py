@@ -20,6 +20,7 @@ from agentic.batches import KINDS
 from agentic.chain import Row, RunSeal
 from agentic.links import ZERO, RunChain
 from agentic.models import Seal
+from agentic.tables import SAMPLE
 from mailsearch.models import Tenant
 from mailsearch.sessions import Binding, dsn
 
@@ -59,6 +60,7 @@ def prove(proof: Proof) -> Iterator[str]:
         yield from _runs(conn, proof)
         for table, kind in (("adminact", Seal.Kind.ACT), ("note", Seal.Kind.NOTE)):
             yield from _single_rows(conn, proof, table, kind)
+        yield from _samples(conn, proof)
         for table, kind in KINDS.items():
             yield from _batches(conn, proof, table, kind)
         yield from _erasures(conn, proof)
@@ -184,6 +186,22 @@ def _single_rows(conn: Connection[TupleRow], proof: Proof, table: str, kind: Sea
         elif wrong := chain.wrong_text(row):
             yield wrong
     yield from (f"{table} {seal['row']} (entry {seal['number']}) is gone" for seal in seals.rest())
+
+
+def _samples(conn: Connection[TupleRow], proof: Proof) -> Iterator[str]:
+    """Which verdicts were given on which random sample, as their entries say: rates are made of these alone."""
+    query = sql.SQL(
+        "SELECT coalesce(s.row, n.note_id), s.number, s.subject, n.sample"
+        " FROM (SELECT * FROM agentic_seal WHERE tenant_id = %(tenant)s AND kind = 'note' AND subject <> '') s"
+        " FULL JOIN (SELECT * FROM agentic_samplednote WHERE tenant_id = %(tenant)s) n ON n.note_id = s.row"
+        " WHERE s.subject IS DISTINCT FROM {} || n.sample ORDER BY 1"
+    ).format(SAMPLE)
+    for note, number, sealed, sample in _stream(conn, "samples", query, proof):
+        if sealed is None:
+            yield f"note {note} stands in a sample, and its entry knows of none"
+        else:
+            what = "is gone" if sample is None else "was changed"
+            yield f"note {note} (entry {number}): that it was given on a random sample {what}"
 
 
 def _batches(conn: Connection[TupleRow], proof: Proof, table: str, kind: Seal.Kind) -> Iterator[str]:

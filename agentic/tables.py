@@ -31,6 +31,9 @@ _WORDS_OF: Mapping[str, Mapping[str, Any]] = {
     "cut": {"detail": ""},
 }
 
+# How the entry of a verdict on a random sample begins.
+SAMPLE = "sample "
+
 
 class ChainedRow(Worded):
     """A row of a run's chain: its position, and the hash that binds it to the one before."""
@@ -71,7 +74,10 @@ class Run(ChainedRow):
     filters = words("filters", {})
 
     class Meta:
-        indexes = [models.Index(fields=["tenant", "-started_at"], name="run_by_time")]
+        indexes = [
+            models.Index(fields=["tenant", "-started_at"], name="run_by_time"),
+            models.Index(fields=["tenant", "caller", "-started_at"], name="run_by_caller"),
+        ]
 
     def __str__(self) -> str:
         return self.public_id
@@ -284,6 +290,12 @@ class Note(TenantRow):
     verdict = models.CharField(max_length=10)
 
     text = words("text")
+    # Of a verdict on a random sample, which one: set before it is saved, so that its entry in the chain says so.
+    sample = ""
+
+    @property
+    def said(self) -> str:
+        return f"{SAMPLE}{self.sample}" if self.sample else ""
 
     @property
     def run_of_words(self) -> int | None:

@@ -50,6 +50,12 @@ FROM unnest(%(tenants)s::bigint[]) t (id) CROSS JOIN LATERAL (
     ORDER BY at DESC LIMIT %(watched)s) f
 GROUP BY 1
 """
+_NEWEST_UNQUOTED = """
+SELECT f.run_id FROM unnest(%(tenants)s::bigint[]) t (id) CROSS JOIN LATERAL (
+    SELECT run_id FROM agentic_runfinished WHERE tenant_id = t.id AND outcome = 'answered'
+    ORDER BY at DESC LIMIT %(watched)s) f
+WHERE NOT EXISTS (SELECT FROM agentic_citation c WHERE c.run_id = f.run_id AND c.start IS NOT NULL)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +124,11 @@ def read(tenants: Iterable[int], days: int) -> Trends:
         _rows(_WIDENED, values),
         {tenant: Watched(answers, unquoted) for tenant, answers, unquoted in _rows(_UNQUOTED, values)},
     )
+
+
+def unquoted(tenants: Iterable[int]) -> list[int]:
+    """Runs that the verifier's alarm counts: of each tenant's newest WATCHED answers those without a quote."""
+    return [run for (run,) in _rows(_NEWEST_UNQUOTED, {"tenants": list(tenants), "watched": WATCHED})]
 
 
 def _p95(values: Mapping[str, Any], whole: Spread | None) -> dict[int, float]:

@@ -1,122 +1,212 @@
 """Rows for the benchmark of the pages, and the pages over them: `python -m bench._page_rows FOLDER [RUNS]`.
 
-A process by itself, because Django reads its settings once.
+A process by itself, because Django reads its settings once. With BENCH_PROFILE a folder, pages are profiled into it.
 """
 
+import asyncio
+import cProfile
 import json
 import os
 import statistics
 import sys
 import time
-import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import django
 import psycopg
 
-RUNS, SENTENCES = 100_000, 10
+from bench._asking import Quoting, serving
+from bench._importing import _server_seconds as server_seconds
+
+RUNS, SENTENCES, KEPT, LOADS = 100_000, 10, 100, 5
 PAGES = {
+    "sign_in": "/sign-in",
+    "ask": "/ask",
+    "ask_of_many": "mine:/ask",
+    "ask_run": "/ask?run={run}",
+    "message": "/messages/{message}",
+    "message_at": "/messages/{message}?part=body&start=3&end=20#cited",
     "runs": "/runs",
+    "runs_later": "/runs?before=50000",
     "runs_by_outcome": "/runs?outcome=degraded",
+    "runs_of_no_outcome": "/runs?outcome=budget_exhausted",
+    "runs_unfinished": "/runs?outcome=unfinished",
+    "runs_by_model": "/runs?model=rare",
+    "runs_of_no_model": "/runs?model=none",
+    "runs_of_few": "/runs?tenant={small}",
+    "runs_by_day": "/runs?since=2000-01-01&until=2000-12-31",
+    "runs_without_quotes": "/runs?outcome=answered&quotes=none",
+    "runs_of_my_own": "mine:/runs",
+    "run": "/runs/{run}",
+    "run_evidence": "/runs/{run}?tab=evidence",
+    "run_made_up": "/runs/{made_up}",
     "review": "/review",
     "review_any": "/review?kind=all&reviewed=any",
+    "review_done": "/review?kind=all&reviewed=yes",
+    "review_later": "/review?kind=all&reviewed=any&before=500000",
     "review_rare_reason": "/review?reason=quilt",
+    "review_no_reason": "/review?reason=marker_leak",
+    "review_by_model": "/review?kind=all&reviewed=any&model=rare",
+    "review_of_no_model": "/review?kind=all&reviewed=any&model=none",
+    "review_by_version": "/review?kind=kept&reviewed=any&version=2",
+    "review_of_no_version": "/review?version=none",
+    "review_by_day": "/review?kind=all&reviewed=any&since=2000-01-01&until=2000-12-31",
+    "review_kept_by_day": "/review?kind=kept&since={yesterday}",
+    "review_of_few": "/review?kind=all&reviewed=any&tenant={small}",
     "review_words": "/review?q=number+777",
+    "review_common_words": "/review?kind=all&q=number+paid",
+    "review_words_of_none": "/review?q=unheardof",
     "review_sample": "/review?kind=all&sample=benchmark:{last}",
+    "review_sample_rare": "/review?kind=all&model=rare&sample=benchmark:{last}",
+    "review_rates": "/review/rates",
     "widen_attempts": "/widen-attempts",
+    "widen_by_day": "/widen-attempts?seen=any&since=2000-01-01&until=2000-12-31",
+    "widen_of_no_kind": "/widen-attempts?seen=any&kind=marker",
     "usage": "/usage",
-    "overview": "/overview?days=90",
+    "overview": "/overview",
+    "overview_90": "/overview?days=90",
     "settings": "/settings",
+    "settings_of": "/settings/of/{slug}",
     "what_if": "/settings/of/{slug}/what-if?agentic_max_steps=2",
+    "onboarding": "root:/settings/new",
+    "accesses": "/audit/accesses",
+    "accesses_of_reader": "/audit/accesses?of=user:{person}",
+    "accesses_of_mail": "/audit/accesses?of={message}",
+    "acts": "/audit/acts",
 }
-# Numbers of texts: of runs from 0 on, of sentences after them.
-_ROWS = """
-SET session_replication_role = replica;
-INSERT INTO agentic_run (id, tenant_id, public_id, caller, caller_label, timezone, asked_now, scope, max_steps,
-    max_seconds, model, policy, removed_text, verifier_version, prompt_hashes, service_version, evaluation, started_at,
-    payload_id)
-SELECT n, {tenant}, 'run_' || md5(n::text), 'key:bench', 'bench', 'UTC', now(), '{{"folders": []}}', 6, 8, 'model',
-    'standard', 'masked', '1', '{{}}', '0', false, now() - make_interval(mins => {runs} - n), md5('run' || n)::uuid
-FROM generate_series(1, {runs}) n;
-INSERT INTO agentic_runstate (run_id, tenant_id, status, cancel_requested, reserved_tokens, reserved_cost_usd)
-SELECT id, tenant_id, 'finished', false, 0, 0 FROM agentic_run;
-INSERT INTO agentic_runfinished (tenant_id, run_id, at, outcome, reason, steps, seconds, model_calls, tool_calls,
-    prompt_tokens, cached_tokens, completion_tokens, cost_usd, kept, removed, model, coverage)
-SELECT tenant_id, id, started_at, CASE WHEN id % 97 = 0 THEN 'degraded' ELSE 'answered' END, '', 3, 2.5, 3, 4, 900, 0,
-    90, 0.001, 8, 2, 'model', '{{}}' FROM agentic_run;
-INSERT INTO agentic_sentence (id, tenant_id, run_id, at, round, final, position, kept, structural, support, reason,
-    qualified, translated, later_message, payload_id)
-SELECT n, {tenant}, 1 + n / {each}, now(), 1, true, n % {each}, n % 5 <> 0, false, 'quote',
-    CASE WHEN n % 5 <> 0 THEN '' WHEN n % 5000 = 0 THEN 'quilt' ELSE 'fact_not_found' END, false, false, '',
-    md5('sentence' || n)::uuid
-FROM generate_series(1, {sentences} - 1) n;
-INSERT INTO agentic_payloadtext (id, tenant_id, run_id, message, kind, salt, content, at)
-SELECT md5('run' || n)::uuid, {tenant}, n, '', 'question', '\\x00',
-    json_build_object('question', 'What is number ' || n || '?', 'filters', '{{}}'::json), now()
-FROM generate_series(1, {runs}) n;
-INSERT INTO agentic_payloadtext (id, tenant_id, run_id, message, kind, salt, content, at)
-SELECT md5('sentence' || n)::uuid, {tenant}, 1 + n / {each}, '', 'sentence', '\\x00', json_build_object('drafted',
-    'The number ' || n || ' was paid.', 'text', 'The number ' || n || ' was paid.', 'detail', '{{}}'::json), now()
-FROM generate_series(1, {sentences} - 1) n;
-INSERT INTO agentic_widenattempt (tenant_id, run_id, at, kind, step, tool, argument, read_before)
-SELECT tenant_id, id, started_at, 'outside_scope', 1, 'search', 'mailbox', '{{}}' FROM agentic_run WHERE id % 20 = 0;
-SET session_replication_role = origin;
-ANALYZE;
-"""
+
+
+@dataclass
+class Scene:
+    """Who looks, and what the addresses of the pages name."""
+
+    clients: Mapping[str, Any]
+    names: Mapping[str, object]
+    rows: Mapping[str, object]
 
 
 def main(folder: str, runs: int) -> None:
-    os.environ |= {"PM_DATA": folder, "DJANGO_SETTINGS_MODULE": "agentic.server.settings"}
-    django.setup()
-    from django.conf import settings
+    os.environ["PM_DATA"] = folder
+    with serving() as server:
+        from django.conf import settings
 
-    from agentic.server.embedded import EmbeddedPostgres
-    from agentic.server.setup import setup_database
-
-    server = EmbeddedPostgres(settings.PM_DATA)
-    server.start()
-    try:
-        setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
-        client, tenant, slug = _auditor()
+        made = _scene(runs)
         began = time.perf_counter()
         with psycopg.connect(server.conninfo(settings.PM_DATABASE_NAME), autocommit=True) as conn:
-            sentences = runs * SENTENCES
-            conn.execute(_ROWS.format(tenant=tenant, runs=runs, each=SENTENCES, sentences=sentences).encode())
-        made = time.perf_counter() - began
-        figures = {name: _measured(client, path.format(last=sentences, slug=slug)) for name, path in PAGES.items()}
-    finally:
-        server.stop()
-    slowest = max(figures.values())
-    told = {"runs": runs, "sentences": sentences, "rows_seconds": round(made, 1), "median_ms": figures}
-    sys.stdout.write(json.dumps({**told, "slowest_ms": slowest}) + "\n")
+            conn.execute(Path(__file__).with_name("_page_rows.sql").read_text().format(**made.rows).encode())
+            conn.execute("VACUUM")
+        seconds = time.perf_counter() - began
+        figures = {name: _measured(made, name, path, server.data) for name, path in PAGES.items()}
+    slowest = max(figures, key=lambda name: figures[name][0])
+    told = {"runs": runs, "sentences": made.rows["sentences"], "rows_seconds": round(seconds, 1)}
+    medians = {name: median for name, (median, _) in figures.items()}
+    processor = {name: own for name, (_, own) in figures.items()}
+    told |= {"median_ms": medians, "processor_ms": processor, "slowest": slowest, "slowest_ms": medians[slowest]}
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
-def _auditor() -> tuple[Any, int, str]:
-    """Somebody who administers a new tenant, signed in; and the tenant's id and slug."""
+def _scene(runs: int) -> Scene:
+    """A tenant with mail and a few runs that were really asked, a small one beside it, and who looks at them."""
     from django.contrib.auth import get_user_model
     from django.test import Client
 
-    from agentic.callers import Access, add_member
-    from mailsearch.models import Tenant
+    from agentic.callers import Access, add_member, principal_of_member
+    from agentic.models import AgentPolicy, Run, Sentence
+    from mailsearch.ingest import pipeline
+    from mailsearch.ingest.sources import open_source
+    from mailsearch.models import Mailbox, Membership, Permission, Tenant
+    from mailsearch.sessions import Binding, bound
 
-    tenant = Tenant.objects.create(slug=f"bench-{uuid.uuid4().hex[:8]}", name="Benchmark")
-    user = get_user_model().objects.create_user("auditor", password=None)
-    add_member(tenant, user, "administrator", Access(("search:read",)))
-    client = Client(SERVER_NAME="localhost")
-    client.force_login(user)
-    return client, tenant.pk, tenant.slug
+    tenant = Tenant.objects.create(slug="bench", name="Benchmark")
+    small = Tenant.objects.create(slug="small", name="Small")
+    AgentPolicy.objects.create(tenant=tenant, agentic_max_seconds=60)
+    box = Mailbox.objects.create(tenant=tenant, slug="all")
+    pipeline.ingest(open_source(Path(__file__).parent.parent / "sample" / "mail"), mailbox=box, read_attachments=False)
+    users = get_user_model().objects
+    people = {
+        "": users.create_user("auditor"),
+        "mine": users.create_user("asker"),
+        "root": users.create_superuser("root"),
+    }
+    whole = Access(tuple(Permission.values), all_mailboxes=True)
+    add_member(tenant, people[""], "administrator", whole)
+    add_member(small, people[""], "administrator", whole)
+    add_member(tenant, people["mine"], "member", whole)
+    clients = {name: Client(SERVER_NAME="localhost") for name in people}
+    for name, client in clients.items():
+        client.force_login(people[name])
+    asker = principal_of_member(Membership.objects.select_related("user").get(user=people[""], tenant=tenant))
+    asked = asyncio.run(_ask(asker))
+    with bound(Binding(tenant.pk, frozenset([box.pk]), audit=frozenset([tenant.pk]))):
+        mail = _heads(box.pk)
+        first = Run.objects.order_by("-pk")[0].pk
+        kept = Sentence.objects.order_by("-pk")[0].pk
+    names = {
+        "run": asked, "message": mail[0]["public_id"], "slug": tenant.slug, "small": small.slug,
+        "person": people[""].pk, "last": runs * SENTENCES, "made_up": "run_a87ff679a2f3e71d9181a67b7542122c",
+        "yesterday": f"{time.strftime('%Y-%m-%d', time.gmtime(time.time() - 86_400))}",
+    }  # fmt: skip
+    rows = {
+        "tenant": tenant.pk, "small": small.pk, "first": first, "kept": max(kept, KEPT), "runs": runs,
+        "each": SENTENCES, "sentences": runs * SENTENCES, "person": people[""].pk,
+        "caller": f"user:{people['mine'].pk}", "mail": json.dumps(mail).replace("'", "''"),
+    }  # fmt: skip
+    return Scene(clients, names, rows)
 
 
-def _measured(client: Any, path: str) -> float:
-    """Median milliseconds of five loads after one that warms up."""
-    times = []
-    for number in range(6):
-        began = time.perf_counter()
-        response = client.get(path)
-        assert response.status_code == 200, (path, response.status_code)
-        if number:
-            times.append(1000 * (time.perf_counter() - began))
-    return round(statistics.median(times), 1)
+async def _ask(principal: Any) -> str:
+    """The public id of a run that was really asked."""
+    from agentic import runs
+    from mailsearch.sessions import pool
+
+    async with pool():
+        started = await runs.start(principal, runs.Ask("What do we know about the repair?"), runs.Models(Quoting()))
+        assert isinstance(started, runs.Started)
+        await runs.wait(started, runs.launch(started))
+    return started.public_id
+
+
+def _heads(mailbox: int) -> list[dict[str, Any]]:
+    """Public ids of messages, each with what is kept of it as evidence."""
+    from mailsearch.models import Message
+
+    found = Message.objects.filter(mailbox=mailbox).order_by("pk")[:200]
+    return [{"public_id": one.public_id, "head": _head(one, number)} for number, one in enumerate(found)]
+
+
+def _head(message: Any, number: int) -> dict[str, Any]:
+    person = {"name": "Somebody", "address": f"p{number % 40}@shop.example", "name_conflict": False}
+    return {
+        "message_id": message.public_id, "thread_id": "thr_1", "rfc_message_id": "<1@shop.example>", "mailbox": "all",
+        "folder": "INBOX", "subject": message.subject, "from": person, "to": [person], "cc": [], "sent_at": None,
+        "received_at": "2026-03-14T08:00:00Z", "date_disputed": False, "attached_to": None, "attachments": [],
+        "authentication": {"spf": "unknown", "dkim": "unknown", "dmarc": "unknown"},
+    }  # fmt: skip
+
+
+def _measured(made: Scene, name: str, page: str, data: Path) -> tuple[float, float]:
+    """Of five loads after one that warms up, the median in milliseconds; and those of processors for one, all told."""
+    who, _, path = page.rpartition(":") if page.partition(":")[0] in made.clients else ("", "", page)
+    path = path.format(**made.names)
+    _load(made.clients[who], path)
+    began = time.process_time() + server_seconds(data)
+    took = [_load(made.clients[who], path) for _ in range(LOADS)]
+    processors = time.process_time() + server_seconds(data) - began
+    if folder := os.environ.get("BENCH_PROFILE"):
+        profile = cProfile.Profile()
+        profile.runcall(_load, made.clients[who], path)
+        profile.dump_stats(Path(folder) / f"{name}.prof")
+    return round(statistics.median(took), 1), round(1000 * processors / LOADS, 1)
+
+
+def _load(client: Any, path: str) -> float:
+    """Milliseconds of one load."""
+    began = time.perf_counter()
+    response = client.get(path)
+    assert response.status_code == 200, (path, response.status_code)
+    return 1000 * (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

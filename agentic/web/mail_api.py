@@ -132,6 +132,8 @@ class ContactsView(MailView):
     async def get(self, request: Request) -> HttpResponseBase:
         """Participants of the mail in scope whose name or address holds `query`."""
         people = await contacts.search(await self.scope(), self.query["query"], limit=self.query["limit"])
+        if people:
+            await self.seen("contacts", [])
         return Response({"contacts": [contact_json(person) for person in people]})
 
 

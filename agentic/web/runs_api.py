@@ -46,7 +46,9 @@ class RunsView(ApiView):
         except InvalidCursor as error:
             message = "This is no cursor of this list."
             raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
-        return Response(await in_worker(_list, self.principal, self.query["limit"], before))
+        told = await in_worker(_list, self.principal, self.query["limit"], before)
+        await self.seen("runs", [one["run_id"] for one in told["runs"]])
+        return Response(told)
 
 
 class CancelView(ApiView):

@@ -8,7 +8,18 @@ from psycopg import sql
 
 from agentic.chain import TABLES
 
-ALL = (*TABLES, "payloadtext", "erasedtext", "adminact", "note", "accesslog", "callerattempt", "seal", "tenantchain")
+ALL = (
+    *TABLES,
+    "payloadtext",
+    "erasedtext",
+    "adminact",
+    "note",
+    "samplednote",
+    "accesslog",
+    "callerattempt",
+    "seal",
+    "tenantchain",
+)
 _OWN = "tenant_id = %(tenant)s"
 
 

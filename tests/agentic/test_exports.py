@@ -154,11 +154,14 @@ def test_what_is_read_over_rest_is_written_down_and_what_is_not_there_is_not(hom
         for address in (f"/v1/messages/{mail}", f"/v1/messages/{mail}/raw", f"/v1/threads/{home.thread(home.golf)}"):
             assert client.get(address).status_code == 200
         assert client.post("/v1/search", json={"query": "liability"}).status_code == 200
+        assert client.get("/v1/contacts?query=nordlicht").status_code == 200
+        assert client.get("/v1/contacts?query=nobody").status_code == 200
+        assert client.get("/v1/runs").status_code == 200
         assert client.get(f"/v1/messages/{home.secret.public_id}").status_code == 404
     with bound(Binding(audit=frozenset({home.office.tenant.pk}))):
         found = list(AccessLog.objects.filter(reader=jo.principal.caller).order_by("pk"))
-    assert [one.kind for one in found] == ["message", "raw", "thread", "search"]
-    assert all(mail in one.subjects for one in found)
+    assert [one.kind for one in found] == ["message", "raw", "thread", "search", "contacts", "runs"]
+    assert all(mail in one.subjects for one in found[:4])
     assert home.secret.public_id not in str([one.subjects for one in found])
 
 

@@ -16,7 +16,7 @@ from agentic import accesses, anchors, batches, chain, runs
 from agentic.audit import Recorder
 from agentic.callers import Principal
 from agentic.finishing import close_quietly
-from agentic.models import AdminAct, Note, Run, Sentence
+from agentic.models import AdminAct, Note, Run, SampledNote, Sentence
 from agentic.proving import Proof, prove
 from mailsearch.models import Tenant
 from mailsearch.sessions import Binding, bound
@@ -63,7 +63,13 @@ def _note(tenant: Tenant) -> None:
     with bound(Binding(audit=frozenset({tenant.pk}))):
         sentence = Sentence.objects.filter(tenant=tenant, kept=False).first()
         assert sentence is not None
-        Note.objects.create(tenant=tenant, author=author, sentence=sentence, verdict="rightly", text="No such sum.")
+        note: Note = Note.objects.model(
+            tenant=tenant, author=author, sentence=sentence, verdict="rightly", text="No such sum."
+        )
+        note.sample = "abcd:99"
+        note.save()
+        SampledNote.objects.create(note=note, tenant=tenant, sample=note.sample)
+        Note.objects.create(tenant=tenant, author=author, sentence=sentence, verdict="unsure")
 
 
 def _abandoned(principal: Principal) -> None:
@@ -192,6 +198,21 @@ CHANGES = {
         ["DELETE FROM agentic_adminact WHERE tenant_id = %(tenant)s AND act = 'message quarantined'"], "is gone",
     ),
     "a note changed": (["UPDATE agentic_note SET verdict = 'wrongly' WHERE tenant_id = %(tenant)s"], "note"),
+    "the sample of a verdict changed": (
+        ["UPDATE agentic_samplednote SET sample = 'abcd:100' WHERE tenant_id = %(tenant)s"],
+        "that it was given on a random sample was changed",
+    ),
+    "the sample of a verdict deleted": (
+        ["DELETE FROM agentic_samplednote WHERE tenant_id = %(tenant)s"],
+        "that it was given on a random sample is gone",
+    ),
+    "a verdict put into a sample": (
+        [
+            "INSERT INTO agentic_samplednote (note_id, tenant_id, sample) SELECT max(id), tenant_id, 'abcd:99'"
+            " FROM agentic_note WHERE tenant_id = %(tenant)s GROUP BY tenant_id"
+        ],
+        "stands in a sample, and its entry knows of none",
+    ),
     "an access changed": (
         ["UPDATE agentic_accesslog SET reader = 'key:x' WHERE tenant_id = %(tenant)s AND kind = 'run'"],
         "a row was changed or moved",

@@ -7,6 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from agentic.callers import Access, Principal, add_member, principal_of_member
+from agentic.web.pages import readers
+from agentic.web.pages.readers import Reader
 from mailsearch.models import Mailbox, Membership, Permission, Tenant
 
 ALL = tuple(Permission.values)
@@ -32,6 +34,21 @@ def signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+class _Request:
+    """What `readers.of` looks at."""
+
+    def __init__(self, user: object) -> None:
+        self.user = user
+        self.session: dict[str, str] = {}
+
+
+def reader_of(user: User) -> Reader:
+    """Who reads a page that *user* opens."""
+    found = readers.of(_Request(user))  # type: ignore[arg-type]
+    assert found is not None
+    return found
 
 
 def principal(user: User) -> Principal:

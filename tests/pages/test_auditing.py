@@ -7,30 +7,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentic.models import Note
-from agentic.web.pages import readers, review_pages, reviewing, run_pages, widening
+from agentic.web.pages import asking, record_pages, review_pages, reviewing, run_pages, widening
 from agentic.web.pages.readers import Reader
 from mailsearch.models import Permission
 from mailsearch.sessions import bound
 from tests.agentic.asking import asked
-from tests.pages.people import person, principal, signed_in
+from tests.pages.people import person, principal, reader_of, signed_in
 from tests.pages.scene import FALSE, TRUE, WIDENS, Scene, scene
 from tests.standins.scripted_model import ScriptedModel, answers
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class _Request:
-    """What `readers.of` looks at."""
-
-    def __init__(self, user: object) -> None:
-        self.user = user
-        self.session: dict[str, str] = {}
-
-
-def _reader(user: object) -> Reader:
-    found = readers.of(_Request(user))  # type: ignore[arg-type]
-    assert found is not None
-    return found
 
 
 def _queries(reader: Reader) -> dict[str, int]:
@@ -40,6 +26,10 @@ def _queries(reader: Reader) -> dict[str, int]:
         ("review", lambda: reviewing.load(reader, {"kind": "all", "reviewed": "any"})),
         ("words", lambda: reviewing.load(reader, {"kind": "all", "reviewed": "any", "q": "repair"})),
         ("sample", lambda: reviewing.load(reader, {"kind": "all", "sample": "abcd:999999999"})),
+        ("days", lambda: reviewing.load(reader, {"kind": "all", "since": "2026-01-01", "until": "2036-01-01"})),
+        ("unquoted", lambda: run_pages.load(reader, {"outcome": "answered", "quotes": "none"})),
+        ("ask", lambda: asking.history(reader.acting)),
+        ("acts", lambda: record_pages._acts(reader, {})),
         ("widen", lambda: widening.load(reader, {"seen": "any"})),
     ):
         with CaptureQueriesContext(connection) as queries:
@@ -50,7 +40,7 @@ def _queries(reader: Reader) -> dict[str, int]:
 
 def test_more_rows_take_no_more_queries() -> None:
     made = scene()
-    reader = _reader(made.ada)
+    reader = reader_of(made.ada)
     few = _queries(reader)
     for _ in range(3):
         asked(principal(made.jo), ScriptedModel(WIDENS, answers(TRUE, FALSE)))
@@ -75,19 +65,19 @@ def test_who_may_audit_but_not_read_the_mail_sees_that_something_is_there_and_no
 def test_words_of_mail_that_one_may_not_read_are_not_even_counted() -> None:
     made = scene()
     blind = person(made.home.office.tenant, "auditor", (Permission.SEARCH_READ,))
-    assert reviewing.load(_reader(made.ada), {"q": "repair 1,450"}).count == 1
-    assert reviewing.load(_reader(made.ada), {"q": "nothing-of-the-kind"}).count == 0
-    assert reviewing.load(_reader(blind), {"q": "repair"}).count == 0
+    assert reviewing.load(reader_of(made.ada), {"q": "repair 1,450"}).count == 1
+    assert reviewing.load(reader_of(made.ada), {"q": "nothing-of-the-kind"}).count == 0
+    assert reviewing.load(reader_of(blind), {"q": "repair"}).count == 0
 
 
 def test_a_sample_is_the_same_for_all_who_draw_it_and_holds_nothing_newer() -> None:
     made = scene()
-    reader = _reader(made.ada)
+    reader = reader_of(made.ada)
     newest = reviewing.newest(reader)
     sample = f"{uuid.uuid4().hex[:8]}:{newest}"
     first = [item.sentence.pk for item in reviewing.load(reader, {"kind": "all", "sample": sample}).items]
     asked(principal(made.jo), ScriptedModel(answers(TRUE, FALSE)))
-    again = [item.sentence.pk for item in reviewing.load(_reader(made.jo), {"kind": "all", "sample": sample}).items]
+    again = [item.sentence.pk for item in reviewing.load(reader_of(made.jo), {"kind": "all", "sample": sample}).items]
     assert first == again
     assert len(first) == 2
 
@@ -95,7 +85,7 @@ def test_a_sample_is_the_same_for_all_who_draw_it_and_holds_nothing_newer() -> N
 def test_a_verdict_is_added_and_never_takes_another_ones_place() -> None:
     made = scene()
     for user, said in ((made.ada, "rightly"), (made.jo, "wrongly"), (made.ada, "unsure")):
-        assert review_pages.add(_reader(user), made.removed(), said, "", "")
+        assert review_pages.add(reader_of(user), made.removed(), said, "", "")
     with bound(made.audit):
         rows = Note.objects.filter(tenant=made.home.office.tenant).order_by("pk")
         assert [(row.author_id, row.verdict) for row in rows] == [
@@ -107,13 +97,13 @@ def test_a_verdict_is_added_and_never_takes_another_ones_place() -> None:
 
 def test_a_verdict_is_for_sentences_of_ones_own_tenants_alone() -> None:
     made: Scene = scene()
-    assert not review_pages.add(_reader(made.sue), made.removed(), "wrongly", "", "")
-    assert not widening.add_seen(_reader(made.sue), made.attempt(), "")
+    assert not review_pages.add(reader_of(made.sue), made.removed(), "wrongly", "", "")
+    assert not widening.add_seen(reader_of(made.sue), made.attempt(), "")
 
 
 def test_a_group_is_new_again_after_another_attempt() -> None:
     made = scene()
-    reader = _reader(made.ada)
+    reader = reader_of(made.ada)
     assert widening.add_seen(reader, made.attempt(), "planted")
     assert widening.load(reader, {}).groups == ()
     asked(principal(made.jo), ScriptedModel(WIDENS, answers(TRUE)))

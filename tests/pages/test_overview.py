@@ -6,37 +6,28 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 
 from agentic.models import AgentPolicy, DailyUse, Sentence, WidenAttempt
-from agentic.web.pages import overview, readers
+from agentic.web.pages import overview
 from agentic.web.pages.overview import Overview
 from mailsearch.models import Mailbox, MailSource, Tenant
 from mailsearch.sessions import Binding, bound
 from tests.pages.ended_runs import ended
-from tests.pages.people import joins, person, signed_in
+from tests.pages.people import joins, person, reader_of, signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class _Request:
-    """What `readers.of` looks at."""
-
-    def __init__(self, user: object) -> None:
-        self.user = user
-        self.session: dict[str, str] = {}
 
 
 def _tenant(name: str = "Kiln & Co", **more: bool) -> Tenant:
     return Tenant.objects.create(slug=f"t-{uuid.uuid4().hex[:10]}", name=name, **more)
 
 
-def _load(user: object, **sent: str) -> Overview:
-    reader = readers.of(_Request(user))  # type: ignore[arg-type]
-    assert reader is not None
-    found = overview.load(reader, sent)
+def _load(user: User, **sent: str) -> Overview:
+    found = overview.load(reader_of(user), sent)
     assert found is not None
     return found
 

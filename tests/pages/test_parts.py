@@ -24,8 +24,8 @@ def test_only_words_that_differ_are_marked() -> None:
 
 def test_the_nearest_sentence_is_the_one_that_shares_most_words() -> None:
     texts = ("We accept liability. The roses are cut.", "The repair of the Golf is approved for 1,540 EUR.")
-    assert nearest("The repair was approved for 1,450 EUR", texts) == texts[1]
-    assert nearest("Zebra", texts) == ""
+    assert nearest("The repair was approved for 1,450 EUR", texts) == (texts[1], 1)
+    assert nearest("Zebra", texts) == ("", -1)
 
 
 # Figures of Newcombe (1998), table I, method 3.

@@ -20,7 +20,7 @@ from django.http import (
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from agentic import answering, records, responses, runs, stream
+from agentic import accesses, answering, records, responses, runs, stream
 from agentic.callers import Principal
 from agentic.mailjson import Json
 from agentic.models import Run
@@ -59,6 +59,7 @@ async def ask(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     record = await in_worker(records.load, reader.acting, run, own_only=True)
     if record is None:
         raise Http404
+    await accesses.record(reader.acting, "run", [run], "page")
     result = results.of(responses.build(record))
     return await _page(request, reader, ask_form.of_run(record.run), {"result": result, "events": _events(run)})
 
@@ -73,6 +74,7 @@ async def events(request: HttpRequest, reader: Reader, run: str) -> HttpResponse
         raise Http404 from error
     if await in_worker(records.load, reader.acting, run, own_only=True) is None:
         raise Http404
+    await accesses.record(reader.acting, "events", [run], "page")
     response = StreamingHttpResponse(stream.follow(reader.acting, run, after), content_type="text/event-stream")
     response["X-Accel-Buffering"] = "no"
     return response

@@ -32,12 +32,19 @@ def compared(one: str, other: str) -> Compared:
     return Compared(_filled(left), _filled(right))
 
 
-def nearest(words: str, texts: Sequence[str]) -> str:
-    """The sentence of *texts* that shares most words with *words*; empty where none shares any."""
+def nearest(words: str, texts: Sequence[str]) -> tuple[str, int]:
+    """The sentence of *texts* that shares most words with *words*, and which text it stands in.
+
+    Empty, and -1, where none shares any.
+    """
     wanted = {_plain(word) for word in words.split() if len(word) > 2}
-    sentences = [one.strip() for text in texts for one in re.split(r"(?<=[.!?])\s+|\n+", text) if one.strip()]
-    best = max(sentences, key=lambda one: len(wanted & {_plain(word) for word in one.split()}), default="")
-    return best if wanted & {_plain(word) for word in best.split()} else ""
+    best, most, place = "", 0, -1
+    for number, text in enumerate(texts):
+        for one in re.split(r"(?<=[.!?])\s+|\n+", text):
+            shared = len(wanted & {_plain(word) for word in one.split()})
+            if shared > most:
+                best, most, place = one.strip(), shared, number
+    return best, place
 
 
 def _plain(word: str) -> str:

@@ -34,6 +34,12 @@ def day_of(sent: Mapping[str, str], name: str, *, end: bool = False) -> datetime
     return found + timedelta(days=1) if end and found.year < 9999 else found
 
 
+def number_of(sent: Mapping[str, str], name: str) -> int | None:
+    """The number *name*, None where there is none that fits a row's."""
+    text = text_of(sent, name)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 18 else None
+
+
 def paged(sent: Mapping[str, str], before: int) -> str:
     """The address of the next page of the list, with the same filters."""
     return "?" + urlencode({**{name: value for name, value in sent.items() if value}, "before": str(before)})

@@ -47,13 +47,17 @@ class Unseen:
 async def message(request: HttpRequest, reader: Reader, message: str) -> HttpResponseBase:
     """One message; `?part=`, `start` and `end` open it at a cited span, `at` further on in a long text."""
     found = await _open(reader, message)
-    await accesses.record(principal_of_member(found.membership), "message", [message], "page")
+    principal = principal_of_member(found.membership)
+    await accesses.record(principal, "message", [message], "page")
     text, scope = found.text, found.scope
     part = text.part(request.GET.get("part", "body")) or text.part("body")
     assert part is not None
     start, end = _offset(request, "start"), _offset(request, "end")
     span = Span(start, end) if start is not None and end is not None and start < end <= len(part.text) else None
     thread = await listing.messages(scope, Filters(threads=(text.head.thread_id,)), limit=listing.MOST)
+    if others := [head.message_id for head in thread.heads if head.message_id != message]:
+        # Beside it stand who wrote in its thread, and when.
+        await accesses.record(principal, "list", others, "page")
     held = rights(found.membership)
     context = {
         "head": text.head,

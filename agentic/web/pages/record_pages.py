@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from agentic.models import AccessLog, AdminAct
 from agentic.reviewers import Right, administered_tenants
-from agentic.web.pages.filters import paged, text_of
+from agentic.web.pages.filters import number_of, paged, text_of
 from agentic.web.pages.opening import address_of, opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
@@ -52,8 +52,7 @@ def _acts(reader: Reader, sent: dict[str, str]) -> tuple[list[AdminAct], str]:
 
 
 def _page(rows: Any, sent: dict[str, str]) -> tuple[list[Any], str]:
-    before = text_of(sent, "before")
-    if before.isascii() and before.isdigit() and len(before) < 18:
-        rows = rows.filter(pk__lt=int(before))
+    before = number_of(sent, "before")
+    rows = rows if before is None else rows.filter(pk__lt=before)
     found = list(rows.order_by("-pk")[: _PAGE + 1])
     return found[:_PAGE], paged(sent, found[_PAGE - 1].pk) if len(found) > _PAGE else ""

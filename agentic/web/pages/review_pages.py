@@ -30,6 +30,7 @@ async def review(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     queue = await in_worker(reviewing.load, reader, sent)
     context = {
         "queue": queue,
+        "walked": f"{reviewing.WALKED:,}",
         "choices": queue.choices,
         "model": text_of(sent, "model"),
         "version": text_of(sent, "version"),
@@ -71,9 +72,11 @@ def add(reader: Reader, sentence: int, said: str, text: str, sample: str) -> boo
         row = Sentence.objects.filter(pk=sentence, tenant__in=reader.audits).first()
         if row is None:
             return False
-        note = Note.objects.create(
+        note: Note = Note.objects.model(
             tenant_id=row.tenant_id, author_id=reader.user.pk, sentence=row, verdict=said, text=text
         )
+        note.sample = sample
+        note.save()
         if sample:
             SampledNote.objects.create(note=note, tenant_id=row.tenant_id, sample=sample)
     return True

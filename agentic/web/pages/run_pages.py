@@ -1,5 +1,6 @@
 """The list of runs, and the page of one: for auditors and administrators of its tenant, and for whoever asked."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,13 +8,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from agentic import accesses, chain, run_page
+from agentic import accesses, chain, run_page, trends
 from agentic.chain import ChainState
-from agentic.models import Citation, Run, RunFinished, RunState
+from agentic.models import Run, RunFinished, RunState
 from agentic.reviewers import Right
 from agentic.run_page import RunRows
 from agentic.web.pages import run_view, scopes, wording
-from agentic.web.pages.filters import Choices, day_of, paged, text_of
+from agentic.web.pages.filters import Choices, day_of, number_of, paged, text_of
 from agentic.web.pages.opening import address_of, opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
@@ -85,6 +86,10 @@ def load(reader: Reader, sent: dict[str, str]) -> tuple[list[Listed], list[Choic
         mine = Q(tenant__in=own, caller=run_page.caller_of(reader.user))
         rows = _filtered(Run.objects.filter(mine | Q(tenant__in=reader.audits)), reader, sent)
         page = list(rows.select_related("state", "tenant").prefetch_related("runfinisheds")[: _PAGE + 1])
+    read: dict[int, list[str]] = defaultdict(list)
+    for one in page[:_PAGE]:
+        read[one.tenant_id].append(one.public_id)
+    accesses.note_each(read, run_page.caller_of(reader.user), reader.name, "runs")
     listed = [_listed(one) for one in page[:_PAGE]]
     return listed, _choices(reader, sent), paged(sent, page[_PAGE - 1].pk) if len(page) > _PAGE else ""
 
@@ -98,7 +103,7 @@ def _filtered(rows: QuerySet[Run], reader: Reader, sent: dict[str, str]) -> Quer
         rows = rows.filter(Exists(ends.filter(outcome=outcome)))
     if text_of(sent, "quotes") == "none":
         # What the verifier's alarm of the overview counts.
-        rows = rows.filter(~Exists(Citation.objects.filter(run=OuterRef("pk"), start__isnull=False)))
+        rows = rows.filter(pk__in=trends.unquoted(reader.audits))
     if tenant:
         rows = rows.filter(tenant__in=[one.pk for one in reader.audited if one.slug == tenant])
     if model := text_of(sent, "model"):
@@ -106,9 +111,9 @@ def _filtered(rows: QuerySet[Run], reader: Reader, sent: dict[str, str]) -> Quer
     since, until = day_of(sent, "since"), day_of(sent, "until", end=True)
     rows = rows.filter(started_at__gte=since) if since else rows
     rows = rows.filter(started_at__lt=until) if until else rows
-    before = text_of(sent, "before")
     # Numbers rise with time, so that a page begins where the one before ended.
-    rows = rows.filter(pk__lt=int(before)) if before.isascii() and before.isdigit() and len(before) < 18 else rows
+    before = number_of(sent, "before")
+    rows = rows if before is None else rows.filter(pk__lt=before)
     return rows.order_by("-pk")
 
 
