@@ -10,7 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from mailsearch import ids
 from mailsearch.fields import HalfVectorField
@@ -163,13 +163,20 @@ class Thread(models.Model):
     tenant = models.ForeignKey(Tenant, models.CASCADE)
     public_id = models.CharField(max_length=40, unique=True, default=ids.thread_public_id)
     # Set when two threads turn out to be one; readers follow it.
-    merged_into = models.ForeignKey("self", models.SET_NULL, null=True, blank=True)
+    merged_into = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, db_index=False)
+
+    class Meta:
+        indexes = [
+            # Hardly any thread is merged.
+            models.Index(fields=["merged_into"], name="thread_by_merger", condition=Q(merged_into__isnull=False))
+        ]
 
 
 class ThreadKey(models.Model):
     """Which thread a Message-ID belongs to, whether that message has arrived or is only referred to."""
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE)
+    # Its thread's.
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_constraint=False, db_index=False)
     # SHA-256 of the Message-ID: the id itself is mail content.
     rfc_id_sha256 = models.BinaryField(max_length=32)
     thread = models.ForeignKey(Thread, models.CASCADE)
@@ -183,8 +190,8 @@ class ThreadKey(models.Model):
 class MailRow(models.Model):
     """What every row with mail content carries, so that row-level security can bind it without a join."""
 
-    # That they exist is checked on the message, not again on each row that repeats it. Indexes that need the tenant
-    # begin with it; one of its own would name every row of most stores.
+    # That they exist is checked on the message's folder, not again on each row that repeats it. Indexes that need the
+    # tenant begin with it; one of its own would name every row of most stores.
     tenant = models.ForeignKey(Tenant, models.CASCADE, db_constraint=False, db_index=False)
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False)
     # Set on the message alone; a trigger carries it to the rows that belong to it.
@@ -197,8 +204,6 @@ class MailRow(models.Model):
 class Message(MailRow):
     """One mail as received. Identity is (mailbox, content hash); a Message-ID only threads."""
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False)
-    mailbox = models.ForeignKey(Mailbox, models.CASCADE)
     folder = models.ForeignKey(Folder, models.CASCADE)
     thread = models.ForeignKey(Thread, models.CASCADE, db_index=False)
     public_id = models.CharField(max_length=40, unique=True, default=ids.message_public_id)
@@ -250,13 +255,14 @@ class Message(MailRow):
             models.Index(fields=["thread", "received_at"], name="message_by_thread"),
             models.Index(fields=["tenant", "words_sha256"], name="message_by_words"),
             models.Index(fields=["container"], name="message_by_container"),
-            models.Index(fields=["tenant", "subject_key"], name="message_by_subject"),
+            models.Index("tenant", "subject_key", Coalesce("sent_at", "received_at"), name="message_by_subject"),
         ]
 
 
 class RawMessage(MailRow):
     """The message as it came, byte for byte (zlib-compressed)."""
 
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="raw")
     data = models.BinaryField()
 
@@ -303,6 +309,8 @@ class Attachment(MailRow):
 class SearchDocument(MailRow):
     """What keyword search looks at: one row a message, apart from facts that change."""
 
+    # An index by mailbox and message stands in migrations/0005.
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="document")
     words = SearchVectorField()
     # Number of words, for length normalisation (BM25).
@@ -342,8 +350,9 @@ class PassageVector(MailRow):
 class TermCount(models.Model):
     """In how many messages of a mailbox a lexeme occurs; summed over a scope's mailboxes it gives BM25 its rarity."""
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE)
-    mailbox = models.ForeignKey(Mailbox, models.CASCADE)
+    # Checked on nothing: a large import adds ten thousands of rows for one mailbox, which it holds locked meanwhile.
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_constraint=False, db_index=False)
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     lexeme = models.TextField()
     documents = models.IntegerField()
 

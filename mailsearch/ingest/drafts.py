@@ -78,7 +78,7 @@ def draft(mail: RawMail, parsed: ParsedMessage, identity: bytes, now: datetime) 
     """The draft of a message that came by itself."""
     received = _received_at(mail, parsed, now)
     made = _draft(mail, parsed, identity, received)
-    made.raw = zlib.compress(mail.data, 6)
+    made.raw = zlib.compress(mail.data, 3)
     if mail.truncated:
         made.defects.append(Defect("too-large", "", "The message is larger than what is kept; its end was cut off."))
     if mail.unreadable:

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from mailsearch.hits import Block, Region
-from mailsearch.ingest import mime, minimal
+from mailsearch.ingest import collecting, mime, minimal
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30
@@ -267,6 +267,7 @@ def serve(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     sys.setrecursionlimit(2_000)
+    collecting.rarely()
     requests, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # Whatever a library prints must not end up between the results.
     os.dup2(2, 1)

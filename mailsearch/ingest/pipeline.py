@@ -6,6 +6,7 @@ defect. Parsing runs in a child process beside the writing of the batch before.
 """
 
 import atexit
+import struct
 import threading
 import time
 from collections import Counter
@@ -18,7 +19,7 @@ import psycopg
 from django.db import Error
 from django.utils import timezone
 
-from mailsearch.ingest import counting, drafts, statistics, store
+from mailsearch.ingest import collecting, counting, drafts, statistics, store
 from mailsearch.ingest.drafts import Draft
 from mailsearch.ingest.lexemes import Stems
 from mailsearch.ingest.limits import Worker
@@ -29,7 +30,8 @@ from mailsearch.ingest.sources.raw import RawMail, Source
 from mailsearch.models import Folder, Mailbox
 from mailsearch.terms import fold
 
-_MESSAGES = 250
+# Messages that are parsed, threaded and written together, and the most bytes of them.
+BATCH = 500
 _BYTES = 16_000_000
 _INBOX = "INBOX"
 # For messages that come one by one: starting a child takes longer than parsing a hundred of them.
@@ -106,7 +108,7 @@ def ingest(
     started = time.monotonic()
     summary = Summary(bytes_total=source.size)
     stems = Stems(store.ask_stems)
-    with _lent(worker) as parser, ThreadPoolExecutor(1, "parse") as parsing:
+    with collecting.seldom(), _lent(worker) as parser, ThreadPoolExecutor(1, "parse") as parsing:
         waiting: Future[list[Draft]] | None = None
         for batch in _batches(source):
             fresh = _fresh(target, batch, summary)
@@ -161,7 +163,7 @@ def _batches(source: Source) -> Iterator[list[RawMail]]:
     for mail in source.messages():
         batch.append(mail)
         size += len(mail.data)
-        if len(batch) >= _MESSAGES or size >= _BYTES:
+        if len(batch) >= BATCH or size >= _BYTES:
             yield batch
             batch, size = [], 0
     if batch:
@@ -233,7 +235,7 @@ def _write(mailbox: Mailbox, folders: dict[str, int], batch: Sequence[Draft], st
         return
     try:
         yield store.write(mailbox, folders, batch, stems)
-    except (Error, psycopg.Error, UnicodeError) as error:
+    except (Error, psycopg.Error, UnicodeError, struct.error) as error:
         if not _is_about_the_data(error):
             raise
         if len(batch) == 1:
@@ -250,7 +252,7 @@ def _write(mailbox: Mailbox, folders: dict[str, int], batch: Sequence[Draft], st
 def _is_about_the_data(error: Exception) -> bool:
     """Whether a value was refused (by Postgres: SQLSTATE classes 21, 22, 23 and 54), and not the whole work."""
     state = getattr(error, "sqlstate", None) or getattr(error.__cause__, "sqlstate", None) or ""
-    return isinstance(error, UnicodeError | psycopg.DataError) or state[:2] in {"21", "22", "23", "54"}
+    return isinstance(error, UnicodeError | psycopg.DataError | struct.error) or state[:2] in {"21", "22", "23", "54"}
 
 
 def _folder(target: _Target, name: str) -> int:

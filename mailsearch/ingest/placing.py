@@ -11,9 +11,21 @@ from dataclasses import dataclass, field
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from mailsearch.ids import thread_public_id
+from mailsearch.ids import public_ids
 from mailsearch.ingest.drafts import Draft
-from mailsearch.ingest.threads import Group, Known, Letter, Link, dissolving, group, link, placed_by_subject
+from mailsearch.ingest.literals import array, bytes_array
+from mailsearch.ingest.threads import (
+    NEAR,
+    Group,
+    Known,
+    Letter,
+    Link,
+    dissolving,
+    group,
+    link,
+    placed_by_subject,
+    subject_without_prefixes,
+)
 
 # Larger threads are only added to: looking at all of one anew at each late arrival would cost more than it helps.
 _LARGEST_LOOSENED = 2_000
@@ -31,10 +43,10 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Writing:
-    """What a decision changes: rows of keys (hash → thread), keys that go, and messages that move."""
+    """What a decision changes: rows of keys (hash → thread, has it arrived), keys that go, and messages that move."""
 
     forgotten: list[bytes] = field(default_factory=list)
-    keys: dict[bytes, int] = field(default_factory=dict)
+    keys: dict[bytes, tuple[int, bool]] = field(default_factory=dict)
     moves: dict[int, int] = field(default_factory=dict)
     merges: list[tuple[int, int]] = field(default_factory=list)
 
@@ -54,11 +66,12 @@ def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
         threads = _threads(cursor, tenant, groups, _by_subject(cursor, tenant, drafts, groups))
         writing = _Writing(forgotten=[key_of(name) for name in grouping.forgotten])
         placed = [0] * len(drafts)
+        arriving = {one.own for one in links}
         for found, thread in zip(groups, threads, strict=True):
             for number in found.arriving:
                 placed[number] = thread
-            _note(writing, found, thread, stored, known)
-        _write(cursor, tenant, writing, arrived=[key_of(one.own) for one in links])
+            _note(writing, found, thread, stored, known, arriving)
+        _write(cursor, tenant, writing)
     return placed
 
 
@@ -75,8 +88,8 @@ def _known(cursor: CursorWrapper, tenant: int, names: set[str]) -> dict[str, Kno
     by_hash = {key_of(name): name for name in names}
     cursor.execute(
         "SELECT rfc_id_sha256, thread_id, arrived FROM mailsearch_threadkey"
-        " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s)",
-        [tenant, list(by_hash)],
+        " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s::bytea[])",
+        [tenant, bytes_array(by_hash)],
     )
     return {by_hash[bytes(digest)]: Known(thread, arrived) for digest, thread, arrived in cursor.fetchall()}
 
@@ -88,9 +101,9 @@ def _loosened(cursor: CursorWrapper, tenant: int, threads: set[int]) -> list[_St
     cursor.execute(
         "SELECT id, thread_id, rfc_message_id, \"references\", in_reply_to, encode(content_sha256, 'hex')"
         " FROM (SELECT *, count(*) OVER (PARTITION BY thread_id) AS members FROM mailsearch_message"
-        "       WHERE tenant_id = %s AND container_id IS NULL AND thread_id = ANY(%s)) AS m"
+        "       WHERE tenant_id = %s AND container_id IS NULL AND thread_id = ANY(%s::bigint[])) AS m"
         " WHERE members <= %s ORDER BY id",
-        [tenant, list(threads), _LARGEST_LOOSENED],
+        [tenant, array(threads), _LARGEST_LOOSENED],
     )
     return [
         _Stored(id_, thread, link(own, references, in_reply_to, fallback))
@@ -112,7 +125,7 @@ def _threads(cursor: CursorWrapper, tenant: int, groups: Sequence[Group], beside
     if missing:
         cursor.execute(
             "INSERT INTO mailsearch_thread (tenant_id, public_id) SELECT %s, unnest(%s::text[]) RETURNING id",
-            [tenant, [thread_public_id() for _ in missing]],
+            [tenant, array(public_ids("thr", len(missing)))],
         )
         made = dict(zip(missing, sorted(id_ for (id_,) in cursor.fetchall()), strict=True))
     return [placed[number] if number in placed else made[_end(followed[number])] for number in range(len(groups))]
@@ -151,56 +164,105 @@ def _by_subject(
         for number, found in enumerate(groups)
         if found.thread is None and len(found.arriving) == 1 and not found.stored
     }
-    keys = {number: one.subject_key for number, one in single.items() if one.subject_key and not one.link.chain}
-    if not keys:
+    single = {number: one for number, one in single.items() if one.subject_key and not one.link.chain}
+    if not single:
         return {}
-    others = _candidates(cursor, tenant, {key for key in keys.values() if key})
-    for number, found in enumerate(groups):
-        for place in found.arriving:
-            if key := drafts[place].subject_key:
-                others.setdefault(key, []).append((number, drafts[place].letter))
+    letters = {number: one.letter for number, one in single.items()}
+    stored = _candidates(cursor, tenant, {number: (one.subject_key, letters[number]) for number, one in single.items()})
     beside: dict[int, _Beside] = {}
-    for number, key in keys.items():
+    here = _by_key(drafts, groups)
+    for number, one in single.items():
+        others = [*stored.get(number, ()), *here[one.subject_key]]
         # Not beside itself, nor beside what already stands beside it.
-        choices = [(at, letter) for at, letter in others.get(key or b"", []) if _follow_from(at, beside) != number]
-        chosen = placed_by_subject(single[number].letter, [letter for _, letter in choices])
+        choices = [(at, letter) for at, letter in others if _follow_from(at, beside) != number]
+        chosen = placed_by_subject(letters[number], [letter for _, letter in choices])
         if chosen is not None:
             beside[number] = choices[chosen][0]
     return beside
+
+
+def _by_key(drafts: Sequence[Draft], groups: Sequence[Group]) -> dict[bytes | None, list[tuple[_Beside, Letter]]]:
+    """What arrives, by the key of its subject."""
+    found: dict[bytes | None, list[tuple[_Beside, Letter]]] = {}
+    for number, one in enumerate(groups):
+        for place in one.arriving:
+            found.setdefault(drafts[place].subject_key, []).append((number, drafts[place].letter))
+    return found
 
 
 def _follow_from(at: _Beside, beside: Mapping[int, _Beside]) -> _Beside:
     return _follow(at, beside) if isinstance(at, int) else at
 
 
-def _candidates(cursor: CursorWrapper, tenant: int, keys: set[bytes]) -> dict[bytes, list[tuple[_Beside, Letter]]]:
-    """Messages of the store by the key of their subject, the newest of each."""
+def _candidates(
+    cursor: CursorWrapper, tenant: int, newcomers: Mapping[int, tuple[bytes | None, Letter]]
+) -> dict[int, list[tuple[_Beside, Letter]]]:
+    """Messages of the store that each of *newcomers* (key of the subject, letter) may belong to, the nearest first.
+
+    Beside one that is no reply only a later reply that refers to nothing can stand.
+    """
+    keys, letters = zip(*newcomers.values(), strict=True)
     cursor.execute(
-        "SELECT key, thread_id, subject, at, alone, people FROM unnest(%s::bytea[]) AS key, LATERAL ("
-        " SELECT m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,"
-        '  cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone,'
-        "  ARRAY(SELECT address FROM mailsearch_participant p WHERE p.message_id = m.id AND address <> '') AS people"
-        " FROM mailsearch_message m WHERE m.tenant_id = %s AND m.subject_key = key AND m.container_id IS NULL"
-        " ORDER BY m.id DESC LIMIT %s) AS found",
-        [list(keys), tenant, _MOST_CANDIDATES],
+        "SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[], %s::boolean[])"
+        " AS n (number, key, at, is_reply), LATERAL ("
+        " SELECT m.id, m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,"
+        '  cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone'
+        " FROM mailsearch_message m WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"
+        "  AND coalesce(m.sent_at, m.received_at) BETWEEN n.at - %s * interval '1 day' AND n.at + %s * interval '1 day'"
+        '  AND (n.is_reply OR (cardinality(m."references") + cardinality(m.in_reply_to) = 0'
+        "                      AND coalesce(m.sent_at, m.received_at) >= n.at))"
+        " ORDER BY abs(extract(epoch FROM coalesce(m.sent_at, m.received_at) - n.at)), m.id LIMIT %s) AS found",
+        [
+            array(newcomers),
+            bytes_array(key or b"" for key in keys),
+            array(one.at.isoformat() for one in letters),
+            array(subject_without_prefixes(one.subject)[1] for one in letters),
+            tenant,
+            NEAR.days,
+            NEAR.days,
+            _MOST_CANDIDATES,
+        ],
     )
-    found: dict[bytes, list[tuple[_Beside, Letter]]] = {}
-    for key, thread, subject, at, alone, people in cursor.fetchall():
-        found.setdefault(bytes(key), []).append((_InStore(thread), Letter(subject, frozenset(people), at, alone)))
+    rows = cursor.fetchall()
+    people = _people(cursor, {message for _, message, *_ in rows})
+    found: dict[int, list[tuple[_Beside, Letter]]] = {}
+    for number, message, thread, subject, at, alone in rows:
+        letter = Letter(subject, people.get(message, frozenset()), at, alone)
+        found.setdefault(number, []).append((_InStore(thread), letter))
     return found
 
 
-def _note(writing: _Writing, found: Group, thread: int, stored: Sequence[_Stored], known: Mapping[str, Known]) -> None:
+def _people(cursor: CursorWrapper, messages: set[int]) -> dict[int, frozenset[str]]:
+    """The addresses on each of *messages*."""
+    if not messages:
+        return {}
+    cursor.execute(
+        "SELECT message_id, array_agg(address) FROM mailsearch_participant"
+        " WHERE message_id = ANY(%s::bigint[]) AND address <> '' GROUP BY message_id",
+        [array(messages)],
+    )
+    return {message: frozenset(addresses) for message, addresses in cursor.fetchall()}
+
+
+def _note(
+    writing: _Writing,
+    found: Group,
+    thread: int,
+    stored: Sequence[_Stored],
+    known: Mapping[str, Known],
+    arriving: set[str],
+) -> None:
     for name in found.ids:
-        if name not in known or known[name].thread != thread:
-            writing.keys[key_of(name)] = thread
+        before, arrives = known.get(name), name in arriving
+        if before is None or before.thread != thread or (arrives and not before.arrived):
+            writing.keys[key_of(name)] = thread, arrives
     for number in found.stored:
         if stored[number].thread != thread:
             writing.moves[stored[number].id] = thread
     writing.merges += [(old, thread) for old in found.absorbed]
 
 
-def _write(cursor: CursorWrapper, tenant: int, writing: _Writing, arrived: Sequence[bytes]) -> None:
+def _write(cursor: CursorWrapper, tenant: int, writing: _Writing) -> None:
     # Single messages before whole threads: a thread that fell apart and was absorbed leaves its other half behind.
     if writing.moves:
         cursor.execute(
@@ -208,19 +270,27 @@ def _write(cursor: CursorWrapper, tenant: int, writing: _Writing, arrived: Seque
             " SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
             " UNION SELECT n.id, move.thread FROM move JOIN mailsearch_message n ON n.container_id = move.message)"
             " UPDATE mailsearch_message m SET thread_id = move.thread FROM move WHERE m.id = move.message",
-            [list(writing.moves), list(writing.moves.values())],
+            [array(writing.moves), array(writing.moves.values())],
         )
     if writing.forgotten:
         cursor.execute(
-            "DELETE FROM mailsearch_threadkey WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s) AND NOT arrived",
-            [tenant, writing.forgotten],
+            "DELETE FROM mailsearch_threadkey"
+            " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s::bytea[]) AND NOT arrived",
+            [tenant, bytes_array(writing.forgotten)],
         )
     if writing.keys:
         cursor.execute(
-            "INSERT INTO mailsearch_threadkey (tenant_id, rfc_id_sha256, thread_id, arrived)"
-            " SELECT %s, key, thread, false FROM unnest(%s::bytea[], %s::bigint[]) AS k(key, thread)"
-            " ON CONFLICT (tenant_id, rfc_id_sha256) DO UPDATE SET thread_id = excluded.thread_id",
-            [tenant, list(writing.keys), list(writing.keys.values())],
+            "INSERT INTO mailsearch_threadkey AS before (tenant_id, rfc_id_sha256, thread_id, arrived)"
+            " SELECT %s, key, thread, arrived"
+            " FROM unnest(%s::bytea[], %s::bigint[], %s::boolean[]) AS k (key, thread, arrived)"
+            " ON CONFLICT (tenant_id, rfc_id_sha256) DO UPDATE"
+            " SET thread_id = excluded.thread_id, arrived = before.arrived OR excluded.arrived",
+            [
+                tenant,
+                bytes_array(writing.keys),
+                array(thread for thread, _ in writing.keys.values()),
+                array(arrived for _, arrived in writing.keys.values()),
+            ],
         )
     for old, thread in writing.merges:
         for table in ("message", "threadkey"):
@@ -233,8 +303,3 @@ def _write(cursor: CursorWrapper, tenant: int, writing: _Writing, arrived: Seque
             " WHERE tenant_id = %s AND (id = %s OR merged_into_id = %s)",
             [thread, tenant, old, old],
         )
-    cursor.execute(
-        "UPDATE mailsearch_threadkey SET arrived = true"
-        " WHERE tenant_id = %s AND rfc_id_sha256 = ANY(%s) AND NOT arrived",
-        [tenant, list(arrived)],
-    )

@@ -9,16 +9,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from mailsearch import ids
-from mailsearch.ingest import placing
+from mailsearch.ingest import packing, placing
 from mailsearch.ingest.drafts import Draft
 from mailsearch.ingest.lexemes import IndexLine, Stems, index_line
+from mailsearch.ingest.literals import array, bytes_array, text_array
 from mailsearch.ingest.parsed import Defect, ParsedText
 from mailsearch.models import Mailbox
 from mailsearch.sessions import Binding, bound
@@ -46,9 +46,6 @@ _COLUMNS = {
     "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
 }  # fmt: skip
 TEXT_VERSION = 2
-# A row of the search documents in COPY's binary form: the count of fields, then each with its size before it.
-_DOCUMENT = Struct(">hiqiqi?iqi").pack
-_LENGTH = Struct(">ii").pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ def ask_stems(name: str, words: Sequence[str]) -> Mapping[str, str]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT word, (ts_lexize(%s::regdictionary, word))[1] FROM unnest(%s::text[]) AS word",
-            [f"pg_catalog.{name}", list(words)],
+            [f"pg_catalog.{name}", text_array(words)],
         )
         return {word: stem for word, stem in cursor.fetchall() if stem}
 
@@ -109,8 +106,8 @@ def _binding(mailbox: Mailbox, mailboxes: Iterable[int]) -> Binding:
 def _known(cursor: CursorWrapper, mailbox: Mailbox, hashes: Sequence[bytes]) -> set[bytes]:
     cursor.execute(
         "SELECT content_sha256 FROM mailsearch_message"
-        " WHERE mailbox_id = %s AND container_id IS NULL AND content_sha256 = ANY(%s)",
-        [mailbox.pk, list(hashes)],
+        " WHERE mailbox_id = %s AND container_id IS NULL AND content_sha256 = ANY(%s::bytea[])",
+        [mailbox.pk, bytes_array(hashes)],
     )
     return {bytes(digest) for (digest,) in cursor.fetchall()}
 
@@ -133,8 +130,8 @@ def _quarantine_equal(cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft
     """Mail that says the same as quarantined mail is quarantined too, and so is what it holds."""
     cursor.execute(
         "SELECT DISTINCT words_sha256 FROM mailsearch_message"
-        " WHERE tenant_id = %s AND quarantined AND words_sha256 = ANY(%s)",
-        [tenant, [one.words_sha256 for one in drafts]],
+        " WHERE tenant_id = %s AND quarantined AND words_sha256 = ANY(%s::bytea[])",
+        [tenant, bytes_array(one.words_sha256 for one in drafts)],
     )
     equal = {bytes(digest) for (digest,) in cursor.fetchall()}
     equal |= {one.words_sha256 for one in drafts if one.quarantined}
@@ -146,14 +143,14 @@ def _quarantine_equal(cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft
 
 @dataclass(slots=True)
 class _Rows:
-    """The rows of one message."""
+    """The rows of one message; those of bytes in COPY's binary form."""
 
     message: tuple[Any, ...]
-    raw: list[tuple[Any, ...]]
-    participants: list[tuple[Any, ...]]
+    raw: bytes
+    participants: bytes
     attachments: list[tuple[Any, ...]]
     document: bytes
-    passages: list[tuple[Any, ...]]
+    passages: bytes
 
 
 def _insert(
@@ -169,24 +166,24 @@ def _insert(
         for one, thread in zip(drafts, threads, strict=True)
         for member in one.family()
     ]
-    numbers = _take_ids(cursor, "message", len(families))
-    attachment_ids = iter(_take_ids(cursor, "attachment", sum(len(one.parsed.attachments) for one, *_ in families)))
-    number_of = {id(one): number for (one, *_), number in zip(families, numbers, strict=True)}
+    names = _take_names(cursor, "message", "msg", len(families))
+    files = iter(_take_names(cursor, "attachment", "att", sum(len(one.parsed.attachments) for one, *_ in families)))
+    number_of = {id(one): name.number for (one, *_), name in zip(families, names, strict=True)}
     containers = {id(inner): number_of[id(one)] for one, *_ in families for inner in one.nested}
     lines = _index_lines([one for one, *_ in families], stems)
     rows = [
         _rows(
-            one, line, number, (mailbox.tenant_id, mailbox.pk, one.quarantined), (folder, thread),
-            containers.get(id(one)), [next(attachment_ids) for _ in one.parsed.attachments],
+            one, line, name, (mailbox.tenant_id, mailbox.pk, one.quarantined), (folder, thread),
+            containers.get(id(one)), [next(files) for _ in one.parsed.attachments],
         )
-        for (one, folder, thread), number, line in zip(families, numbers, lines, strict=True)
+        for (one, folder, thread), name, line in zip(families, names, lines, strict=True)
     ]  # fmt: skip
-    _copy(cursor, "message", (one.message for one in rows))
-    _copy(cursor, "rawmessage", (row for one in rows for row in one.raw))
-    _copy(cursor, "participant", (row for one in rows for row in one.participants))
-    _copy(cursor, "attachment", (row for one in rows for row in one.attachments))
-    _copy_packed(cursor, "searchdocument", (one.document for one in rows))
-    _copy(cursor, "passage", (row for one in rows for row in one.passages))
+    _copy(cursor, "message", [one.message for one in rows])
+    _copy_packed(cursor, "rawmessage", [one.raw for one in rows])
+    _copy_packed(cursor, "participant", [one.participants for one in rows])
+    _copy(cursor, "attachment", [row for one in rows for row in one.attachments])
+    _copy_packed(cursor, "searchdocument", [one.document for one in rows])
+    _copy_packed(cursor, "passage", [one.passages for one in rows])
 
 
 def _index_lines(drafts: Sequence[Draft], stems: Stems) -> Iterator[IndexLine]:
@@ -204,15 +201,27 @@ def _index_lines(drafts: Sequence[Draft], stems: Stems) -> Iterator[IndexLine]:
         yield line
 
 
-def _take_ids(cursor: CursorWrapper, table: str, count: int) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """What a row is called, within the store and outside."""
+
+    number: int
+    public_id: str
+
+
+def _take_names(cursor: CursorWrapper, table: str, prefix: str, count: int) -> list[_Name]:
+    if not count:
+        return []
     cursor.execute(
-        "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
-        [f"mailsearch_{table}", count],
+        "SELECT nextval(%s::regclass) FROM generate_series(1, %s)", [f"public.mailsearch_{table}_id_seq", count]
     )
-    return sorted(number for (number,) in cursor.fetchall())
+    numbers = sorted(number for (number,) in cursor.fetchall())
+    return list(map(_Name, numbers, ids.public_ids(prefix, count)))
 
 
-def _copy(cursor: CursorWrapper, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+def _copy(cursor: CursorWrapper, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
     with _incoming(cursor, table) as columns, cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
@@ -220,15 +229,16 @@ def _copy(cursor: CursorWrapper, table: str, rows: Iterable[tuple[Any, ...]]) ->
 
 def _copy_packed(cursor: CursorWrapper, table: str, rows: Iterable[bytes]) -> None:
     """`_copy` for rows in Postgres' binary form."""
+    packed = b"".join(rows)
+    if not packed:
+        return
     with (
         _incoming(cursor, table) as columns,
         cursor.copy(f"COPY incoming_{table} ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
     ):
-        # Signature, flags and length of a header that has no more; at the end a row with no count of fields.
-        copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-        for row in rows:
-            copy.write(row)
-        copy.write(b"\xff\xff")
+        copy.write(packing.BEGINNING)
+        copy.write(packed)
+        copy.write(packing.END)
 
 
 @contextmanager
@@ -245,61 +255,52 @@ def _incoming(cursor: CursorWrapper, table: str) -> Iterator[str]:
 def _rows(
     one: Draft,
     line: IndexLine,
-    number: int,
-    head: tuple[int, int, bool],
+    name: _Name,
+    head: packing.Head,
     place: tuple[int, int],
     container: int | None,
-    attachment_ids: Sequence[int],
+    files: Sequence[_Name],
 ) -> _Rows:
-    parsed = one.parsed
+    parsed, number = one.parsed, name.number
     return _Rows(
-        message=_message(one, number, head, place, container),
-        raw=[] if one.raw is None else [(*head, number, one.raw)],
-        participants=[
-            (*head, number, person.role, position, person.name, person.address.lower(), one.received_at)
-            for position, person in enumerate(parsed.addresses)
-        ],
+        message=_message(one, name, head, place, container),
+        raw=b"" if one.raw is None else packing.raw(head, number, one.raw),
+        participants=packing.participants(head, number, parsed.addresses, one.received_at),
         attachments=[
             (
-                attachment_id, *head, number, ids.attachment_public_id(), position, found.filename,
+                file.number, *head, number, file.public_id, position, found.filename,
                 found.content_type[:255], len(found.content), found.state, found.text.text, _blocks(found.text),
-                list(found.text.page_starts), found.text.hidden_text,
+                array(found.text.page_starts), found.text.hidden_text,
             )
-            for position, (attachment_id, found) in enumerate(zip(attachment_ids, parsed.attachments, strict=True))
+            for position, (file, found) in enumerate(zip(files, parsed.attachments, strict=True))
         ],
-        document=_document(head, number, line),
-        passages=[
-            (*head, number, None if span.attachment is None else attachment_ids[span.attachment], span.start, span.end)
+        document=packing.document(head, number, line.packed(), line.length),
+        passages=b"".join([
+            packing.passage(
+                head, number, None if span.attachment is None else files[span.attachment].number, span.start, span.end
+            )
             for span in one.spans
-        ],
+        ]),
     )  # fmt: skip
 
 
-def _document(head: tuple[int, int, bool], number: int, line: IndexLine) -> bytes:
-    tenant, mailbox, quarantined = head
-    vector = line.packed()
-    return (
-        _DOCUMENT(6, 8, tenant, 8, mailbox, 1, quarantined, 8, number, len(vector)) + vector + _LENGTH(4, line.length)
-    )
-
-
 def _message(
-    one: Draft, number: int, head: tuple[int, int, bool], place: tuple[int, int], container: int | None
+    one: Draft, name: _Name, head: packing.Head, place: tuple[int, int], container: int | None
 ) -> tuple[Any, ...]:
     parsed = one.parsed
     offset = parsed.sent_at.utcoffset() if parsed.sent_at else None
     extras = dict(parsed.extras)
     if one.mail.labels and container is None:
         extras["labels"] = ", ".join(one.mail.labels)
-    for name in ("encrypted", "signed", "auto_submitted"):
-        if getattr(parsed, name):
-            extras[name] = "yes"
+    for fact in ("encrypted", "signed", "auto_submitted"):
+        if getattr(parsed, fact):
+            extras[fact] = "yes"
     return (
-        number, *head, *place, ids.message_public_id(), one.content_sha256, one.words_sha256, container,
-        parsed.rfc_message_id, list(parsed.in_reply_to), list(parsed.references), parsed.subject, one.subject_key,
-        parsed.sent_at, None if offset is None else int(offset.total_seconds()), one.received_at, one.date_disputed,
-        parsed.language[:8], parsed.list_id, parsed.authentication.spf, parsed.authentication.dkim,
-        parsed.authentication.dmarc, len(one.mail.data) if container is None else 0, list(one.mail.flags),
+        name.number, *head, *place, name.public_id, one.content_sha256, one.words_sha256, container,
+        parsed.rfc_message_id, text_array(parsed.in_reply_to), text_array(parsed.references), parsed.subject,
+        one.subject_key, parsed.sent_at, None if offset is None else int(offset.total_seconds()), one.received_at,
+        one.date_disputed, parsed.language[:8], parsed.list_id, parsed.authentication.spf, parsed.authentication.dkim,
+        parsed.authentication.dmarc, len(one.mail.data) if container is None else 0, text_array(one.mail.flags),
         len(parsed.attachments), parsed.body.text, _blocks(parsed.body), _regions(parsed.body), parsed.body.hidden_text,
         parsed.alternatives_differ, TEXT_VERSION, _defects(one.defects), json.dumps(extras),
     )  # fmt: skip

@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 # References that are looked at, counted from the last: real threads name fewer, forged ones name thousands.
@@ -234,6 +235,7 @@ class Letter:
     alone: bool
 
 
+@lru_cache(2_000)
 def subject_without_prefixes(subject: str) -> tuple[str, bool]:
     """*subject* without reply and forward prefixes, list tags and differences of case and space; had it a prefix?"""
     rest, prefixed = unicodedata.normalize("NFKC", subject[:1000]), False
