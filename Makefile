@@ -35,7 +35,7 @@ serve: $(READY)
 	$(BIN)/python manage.py serve
 
 bench: $(READY)
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench --write
 
 bench-%: $(READY)
 	$(BIN)/python -m bench $*

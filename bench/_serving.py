@@ -57,12 +57,12 @@ def database() -> Iterator[str]:
 
 
 @contextmanager
-def worker() -> Iterator[Worker]:
-    """A worker on a free port, ended at the block's end."""
+def worker(application: str = "agentic.server.asgi:application") -> Iterator[Worker]:
+    """A worker of *application* on a free port, ended at the block's end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    command = [sys.executable, "-m", "uvicorn", "agentic.server.asgi:application", "--lifespan", "on"]
+    command = [sys.executable, "-m", "uvicorn", application, "--lifespan", "on"]
     process = subprocess.Popen(
         [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "warning"],
         cwd=Path(__file__).resolve().parents[1],

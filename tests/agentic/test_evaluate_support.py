@@ -51,16 +51,17 @@ def _evidence() -> dict[str, EvidenceItem]:
     head = MessageHead("msg_1", "thr_1", "1@a.example", "box", "INBOX", "Fees", Address("Ann", "ann@a.example"),
                        (), (), at, at)  # fmt: skip
     body = PartText("body", "\n".join(SENTENCES), (), ())
-    return {"m1": EvidenceItem("m1", MessageText(head, (PartText("subject", "Fees", (), ()), body)), (), (), "")}
+    message = MessageText(head, (PartText("subject", "Fees", (), ()), body))
+    return {"ab2c3d": EvidenceItem("ab2c3d", message, (), (), "")}
 
 
 def _material(cases: int = 10) -> Material:
     text = SENTENCES[0]
-    citation = Citation("m1", "msg_1", "body", 0, len(text), text, text)
+    citation = Citation("ab2c3d", "msg_1", "body", 0, len(text), text, text)
     sentences = (
-        Sentence(0, f"“{text}” [m1]", text, True, "quote", citations=(citation,)),
-        Sentence(1, "The crane is old [m1].", "The crane is old.", True, "reference", citations=(citation,)),
-        Sentence(2, "The crane costs 999 euros [m1].", "", False, reason="fact_mismatch"),
+        Sentence(0, f"“{text}” [ab2c3d]", text, True, "quote", citations=(citation,)),
+        Sentence(1, "The crane is old [ab2c3d].", "The crane is old.", True, "reference", citations=(citation,)),
+        Sentence(2, "The crane costs 999 euros [ab2c3d].", "", False, reason="fact_mismatch"),
     )
     material = Material()
     for case in range(cases):
@@ -77,7 +78,7 @@ def test_readers_get_every_unit_with_its_sources_and_no_verdict(tmp_path: Path) 
     assert write(file, _material(), seed=3) == 33
     rows, key = _read(file), {row["unit"]: row for row in _read(key_of(file))}
     assert {name for row in rows for name in row} == {"unit", "text", "sources"}
-    assert not any("[m" in row["text"] for row in rows)
+    assert not any("[ab2c3d" in row["text"] for row in rows)
     for row in rows:
         assert row["sources"][0]["sender"] == "Ann <ann@a.example>"
     plants = [row for row in rows if key[row["unit"]]["plant"]]
@@ -168,8 +169,8 @@ def test_a_page_needs_nothing_else_and_shows_text_as_text() -> None:
 def test_everything_in_a_folder_is_tried_and_what_is_missing_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    case = {"id": "v1", "sources": {"m1": {"text": SENTENCES[0]}}, "answer": f"“{SENTENCES[0]}” [m1]",
-            "expected": [{"sentence": f"“{SENTENCES[0]}” [m1]", "kept": True}]}  # fmt: skip
+    case = {"id": "v1", "sources": {"ab2c3d": {"text": SENTENCES[0]}}, "answer": f"“{SENTENCES[0]}” [ab2c3d]",
+            "expected": [{"sentence": f"“{SENTENCES[0]}” [ab2c3d]", "kept": True}]}  # fmt: skip
     (tmp_path / "verifier.jsonl").write_text(json.dumps(case))
     call_command("evaluate", "all", str(tmp_path), html=tmp_path / "report.html")
     lines = capsys.readouterr().out.splitlines()

@@ -20,6 +20,7 @@ from agentic.evaluation.questions.baselines import Compared, compare
 from agentic.evaluation.questions.cases import Case, read
 from agentic.evaluation.questions.corpora import Corpora, load
 from agentic.evaluation.questions.summing import report
+from agentic.evaluation.questions.twins import Twins, ask_twins
 from agentic.evaluation.questions.units import Material, write
 from agentic.evaluation.report import BadInput, Report
 from agentic.llm.configured import configured_models
@@ -27,7 +28,7 @@ from agentic.progress import StageProgress
 from mailsearch.embeddings import configured_embedder
 from mailsearch.sessions import pool
 
-# One in so many answerable questions is also asked within a scope that lacks its mail.
+# One in so many answerable questions is also asked where its mail is missing.
 _TWIN_EVERY = 3
 
 
@@ -43,12 +44,12 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
         scopes = {case.corpus: corpora.scope(case.corpus) for case in cases}
         seconds = options.get("seconds")
         setting = Setting(model, Limits(max_seconds=float(seconds)) if seconds else Limits())
-        results, compared, leaks = asyncio.run(_ask_all(cases, corpora, scopes, setting, progress))
+        results, compared, twins = asyncio.run(_ask_all(cases, corpora, scopes, setting, progress))
         threads = {case.case_id: corpora.thread_of([gold.message for gold in case.gold]) for case in cases}
     seed = int(options.get("seed") or 0)
     if options.get("units"):
         _write_units(Path(options["units"]), results, seed)
-    return report(file, model.name, results, compared, leaks, {k: v for k, v in threads.items() if v}, seed)
+    return report(file, model.name, results, compared, twins, {k: v for k, v in threads.items() if v}, seed)
 
 
 def _write_units(file: Path, results: Sequence[Asked], seed: int) -> None:
@@ -72,8 +73,9 @@ def _model(name: str) -> Model:
 
 async def _ask_all(
     cases: Sequence[Case], corpora: Corpora, scopes: Mapping[str, Any], setting: Setting, progress: StageProgress
-) -> tuple[list[Asked], list[Compared], list[str]]:
-    results, compared, leaks = [], [], []
+) -> tuple[list[Asked], list[Compared], Twins]:
+    results: list[Asked] = []
+    compared: list[Compared] = []
     # The weights of the embedding are loaded once a process; that is no part of a run.
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
     async with pool():
@@ -81,17 +83,6 @@ async def _ask_all(
             results.append(await ask(case, scopes[case.corpus], setting))
             compared.append(await compare(case, scopes[case.corpus], setting))
             progress.tell("asked", number, len(cases))
-        twins = [case for case in cases if case.answerable][::_TWIN_EVERY]
-        for number, case in enumerate(twins, 1):
-            if await _leaks(case, corpora, setting):
-                leaks.append(case.case_id)
-            progress.tell("twins", number, len(twins))
-    return results, compared, leaks
-
-
-async def _leaks(case: Case, corpora: Corpora, setting: Setting) -> bool:
-    """Whether anything of *case*'s mail is seen by a caller whose scope lacks it."""
-    lacking = await asyncio.to_thread(corpora.scope_without, case.corpus)
-    result = await ask(case, lacking, setting)
-    gold = {one.message for one in case.gold} | case.others
-    return result.answered or bool(gold & result.seen)
+        chosen = [case for case in cases if case.answerable][::_TWIN_EVERY]
+        twins = await ask_twins(chosen, corpora, setting, lambda done: progress.tell("twins", done, len(chosen)))
+    return results, compared, twins

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.evaluation.report import BadInput
@@ -29,9 +29,17 @@ class Corpora:
         """The whole mail of *corpus* and nothing else; quarantined mail is in no scope."""
         return self._scope([self.mailboxes[corpus]])
 
-    def scope_without(self, corpus: str) -> Scope:
-        """The mail of all other corpora."""
-        return self._scope([mailbox for name, mailbox in self.mailboxes.items() if name != corpus])
+    def scope_lacking(self, corpus: str, messages: frozenset[str]) -> Scope:
+        """The mail of *corpus* without what holds *messages*, known by their Message-IDs: without their folders, or
+        where that leaves nothing only up to the first of them."""
+        whole = self.scope(corpus)
+        with whole.reading_orm():
+            rows = Message.objects.filter(rfc_message_id__in=messages, folder__in=whole.folder_ids)
+            held = list(rows.values_list("folder_id", "received_at"))
+        others = whole.within_folders(frozenset(whole.folder_ids) - {folder for folder, _ in held})
+        if held and others.empty:
+            return replace(whole, received_until=min(moment for _, moment in held))
+        return others
 
     def thread_of(self, message_ids: Sequence[str]) -> str:
         """The thread of the first of these messages that is there, by its public id; empty where none is."""

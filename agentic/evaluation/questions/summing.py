@@ -10,6 +10,7 @@ from agentic.evaluation.plots import Plot, Share, Shares, Spread, Stacks
 from agentic.evaluation.questions.asking import Asked
 from agentic.evaluation.questions.baselines import Compared
 from agentic.evaluation.questions.cases import Verdict, judge
+from agentic.evaluation.questions.twins import Twins
 from agentic.evaluation.report import Gate, Report
 
 _WRONG_AT_MOST = 0.05
@@ -18,7 +19,7 @@ _VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "refused")
 
 
 def report(
-    file: Path, model: str, results: Sequence[Asked], compared: Sequence[Compared], leaks: Sequence[str],
+    file: Path, model: str, results: Sequence[Asked], compared: Sequence[Compared], twins: Twins,
     threads: Mapping[str, str], seed: int,
 ) -> Report:  # fmt: skip
     """The report on *results*. *threads* names each case's thread, by which the bootstrap with *seed* draws."""
@@ -33,10 +34,10 @@ def report(
     asked = sum(answerable.values())
     gates = {
         "unanswerable_answered": Gate(unanswerable["wrong"], 0),
-        "wrong_share": Gate(round((answerable["wrong"] + unanswerable["wrong"]) / len(results), 4), _WRONG_AT_MOST),
+        "wrong_share": Gate(round(answerable["wrong"] / asked, 4) if asked else 0.0, _WRONG_AT_MOST),
         "right_share": Gate(round(answerable["right"] / asked, 4) if asked else 1.0, _RIGHT_AT_LEAST, "min"),
         "structural_precision": Gate(structural, 1.0, "min"),
-        "leaks": Gate(len(leaks), 0),
+        "leaks": Gate(len(twins.leaked), 0),
         "must_not_match": Gate(len(forbidden), 0),
     }
     good = [
@@ -50,7 +51,9 @@ def report(
         "answerable": dict(answerable),
         "unanswerable": dict(unanswerable),
         "wrong": [result.case.case_id for result, verdict in zip(results, verdicts, strict=True) if verdict == "wrong"],
-        "leaked": list(leaks),
+        "leaked": list(twins.leaked),
+        "twins": twins.figures(),
+        "twins_answered": [*twins.scope_answered, *twins.deletion_answered],
         "citations": len(cited),
         "structural_interval": Share.exactly("", sum(one.stands for one in cited), len(cited)).as_json(),
         "shares": {share.name: share.as_json() for share in shares},
@@ -181,6 +184,7 @@ def _lines(results: Sequence[Asked], verdicts: Sequence[Verdict], figures: Mappi
         if verdict == "wrong":
             lines.append(f"         {result.text}")
     lines.append("")
+    lines.append(f"twins, whose mail is missing: {_told(figures['twins'])}")
     lines.append(f"answerable: {_told(figures['answerable'])}; unanswerable: {_told(figures['unanswerable'])}")
     baselines = figures["baselines"]
     if isinstance(baselines, Mapping):

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from agentic.core.answer import Sentence, Verification
 from agentic.core.evidence import EvidenceItem
+from agentic.core.labels import LABEL_PATTERN
 from agentic.evaluation.report import BadInput
 
 _AROUND = 600
-_LABEL = re.compile(r"\[(m[0-9]{1,4})\]")
+_LABEL = re.compile(rf"\[({LABEL_PATTERN})\]")
 _NUMBER = re.compile(r"(?<![\w.,:/-])[0-9]{2,6}(?![\w.,:/-])")
 # Sentences that can be planted: long enough to say something, short enough to be read.
 _PLANTED = re.compile(r"(?m)^[^\W\d_][^\n>|]{40,220}[.!]$")
