@@ -46,15 +46,15 @@ class Budget:
     """Counts what a run has spent. A step is charged where a reply arrives, not where it is understood.
 
     *overhead* is what the caller needs after the loop's end to write and send the response; the loop's own deadline
-    is earlier by it. All moments are on *clock*.
+    is earlier by it. *spent* is what had passed of the run's seconds before. All moments are on *clock*.
     """
 
-    def __init__(self, limits: Limits, clock: Clock, overhead: float) -> None:
+    def __init__(self, limits: Limits, clock: Clock, overhead: float, spent: float = 0.0) -> None:
         self.limits = limits
         self.steps = 0
         self.usage = Usage()
         self._clock = clock
-        self._started = clock()
+        self._started = clock() - spent
         until, reserve = division(limits.max_seconds, overhead)
         self.deadline, self.reserve_from = self._started + until, self._started + reserve
 

@@ -14,7 +14,7 @@ from agentic.core.batches import Happenings, batched
 from agentic.core.budget import Budget, Clock, Limits
 from agentic.core.charging import charged
 from agentic.core.conversation import Conversation, prompt_text, text_sha256
-from agentic.core.events import DUE, Asked, Cut, Drafted, Event, Finished, Found, Outcome, Phase, Replied, Verified
+from agentic.core.events import DUE, Asked, Cut, Drafted, Event, Finished, Found, Phase, Replied, Verified
 from agentic.core.inflight import InFlight
 from agentic.core.judging import Judge
 from agentic.core.labels import Below
@@ -24,6 +24,7 @@ from agentic.core.ports import Model, ModelFault, Prompt, Reply, Toolbox, ToolCa
 from agentic.core.question import Question
 from agentic.core.replies import ReadCall, Reading, read_reply, with_ids
 from agentic.core.searching import FIRST_CALL_ID, Search, Searches
+from agentic.core.tally import Tally
 from agentic.core.toolcall import ANSWER, SEARCH
 from agentic.core.verdict import Ruler, Rules, ThreadReader, Verdict
 
@@ -54,6 +55,7 @@ class Loop:
         ruler: Ruler | None = None,
         clock: Clock = time.monotonic,
         overhead_seconds: float = 0.25,
+        spent_seconds: float = 0.0,
         random: Below = secrets.randbelow,
     ) -> None:
         self._question = question
@@ -63,7 +65,8 @@ class Loop:
         self._limits = limits
         self._verdict = Verdict(verify, question, read_threads, ruler)
         self._clock = clock
-        self._overhead = overhead_seconds
+        # What writing and sending the response takes, and what of the run's time had passed before the loop.
+        self._overhead, self._spent = overhead_seconds, spent_seconds
         self._flight = InFlight(clock)
         self._ledger = Ledger(question.text, random)
         self._session, self._random = f"{random(1 << 128):032x}", random
@@ -77,12 +80,9 @@ class Loop:
         self._reading: Reading | None = None
         self._saw_first = False
         self._blind = True
-        self._calls = self._model_calls = self._unusable = 0
-        self._first_evidence_ms: int | None = None
-        self._usable = self._over = self._lowered = False
+        self._tally = Tally()
         # Whether a model is asked at the end if the answer is one.
         self._judged = judged
-        self._fault = self._last_fault = self._limit = ""
 
     def cancel(self) -> None:
         """End the run as soon as it waits for anything. Its last event is still `Finished`."""
@@ -97,7 +97,7 @@ class Loop:
 
     async def batches(self) -> AsyncGenerator[tuple[Event, ...], None]:
         """The same, with what may be written down together in one: nothing is done or waited for in between."""
-        self._budget = Budget(self._limits, self._clock, self._overhead)
+        self._budget = Budget(self._limits, self._clock, self._overhead, self._spent)
         try:
             async with aclosing(batched(self._run())) as batches:
                 async for batch in batches:
@@ -111,7 +111,7 @@ class Loop:
         self._talk.add_calls([first.call])
         yield self._searches.called(first, "plan", arguments)
         self._first = [first]
-        while not self._over and not self._flight.stopped:
+        while not self._tally.over and not self._flight.stopped:
             async for event in self._turn():
                 yield event
         # What the asker's own words find is shown even where the model failed at once.
@@ -127,17 +127,17 @@ class Loop:
     async def _turn(self) -> Happenings:
         """One reply, and what it asks for."""
         forced = bool(self._budget.only_reserve) or not self._searches.room_left
-        if forced or self._model_calls:
+        if forced or self._tally.model_calls:
             async for event in self._land(self._take_first(), self._budget.search_until):
                 yield event
-        if self._budget.ended or (forced and self._usable and not self._ledger.evidence):
-            self._end(limit=self._budget.ended or self._why_forced())
+        if self._budget.ended or (forced and self._tally.usable and not self._ledger.evidence):
+            self._tally.end(limit=self._budget.ended or self._why_forced())
             return
         phase: Literal["plan", "judge", "answer"] = "answer" if forced else "judge" if self._first_shown else "plan"
         async for event in self._ask(phase, forced, phase):
             yield event
         if self._reading is None and forced:
-            self._end(limit="seconds")
+            self._tally.end(limit="seconds")
         elif self._reading is not None and not self._flight.stopped:
             async for event in self._act(self._reading, forced):
                 yield event
@@ -151,9 +151,9 @@ class Loop:
             async for event in self._conclude(reading.draft, forced):
                 yield event
         elif forced:
-            self._usable = True
+            self._tally.usable = True
             yield Cut("answer", self._budget.steps, self._why_forced(), "searches were asked for in place of an answer")
-            self._end(limit=self._why_forced())
+            self._tally.end(limit=self._why_forced())
         else:
             async for event in self._search(reading.calls):
                 yield event
@@ -168,7 +168,7 @@ class Loop:
         yield DUE
         self._searches.begin(self._first, self._budget.search_until)
         began = self._clock()
-        self._model_calls += 1
+        self._tally.model_calls += 1
         task = self._flight.start(self._model.reply(prompt, until))
         while not task.done():
             yield DUE
@@ -181,7 +181,7 @@ class Loop:
             yield self._arrived(task, phase, step, until, began)
             return
         task.cancel()
-        self._reading, self._last_fault = None, "timeout"
+        self._reading, self._tally.last_fault = None, "timeout"
         if not self._flight.stopped:
             yield Cut(phase, step, "seconds", "the model had not replied")
             self._use_fallback()
@@ -191,7 +191,7 @@ class Loop:
         took_ms = round(1000 * (self._clock() - began))
         reply = charged(task, self._budget)
         if isinstance(reply, ModelFault):
-            self._last_fault = reply.code
+            self._tally.last_fault = reply.code
             late = reply.code in ("timeout", "hung") and self._clock() >= until - _CLOCK_TOLERANCE
             self._reading = None if late else Reading(fault=reply.code, detail=reply.detail, arrived=False)
             return Replied(phase, step, self._model.name, 0, reply.usage, reply.code, reply.detail, took_ms)
@@ -201,10 +201,10 @@ class Loop:
 
     async def _search(self, calls: tuple[ReadCall, ...]) -> Happenings:
         """Make the calls of one reply side by side."""
-        self._unusable, self._usable = 0, True
+        self._tally.took()
         step = self._budget.steps
-        calls = with_ids(calls, self._calls + 1)
-        self._calls += len(calls)
+        calls = with_ids(calls, self._tally.calls + 1)
+        self._tally.calls += len(calls)
         kept, cut = calls[: self._limits.calls_per_step], calls[self._limits.calls_per_step :]
         self._talk.add_calls([read.call for read in kept])
         searches = []
@@ -234,22 +234,22 @@ class Loop:
 
     async def _conclude(self, draft: Draft, forced: bool) -> Happenings:
         """Take a draft or a declaration, unless the model spoke before it could have read."""
-        self._unusable, self._usable = 0, True
+        self._tally.took()
         if draft.insufficient and self._first_shown and not self._searches.answered:
             # Mail that could not be searched is not mail that holds nothing.
-            self._end(fault="search_unavailable")
+            self._tally.end(fault="search_unavailable")
             return
         if not self._saw_first if draft.insufficient else self._blind and not forced:
             self._talk.add_note(prompts.load("reread"))
             if forced:
-                self._end(limit=self._why_forced())
+                self._tally.end(limit=self._why_forced())
             return
         async for event in self._check(draft, 1):
             yield event
         if self._wants_repair():
             async for event in self._repair():
                 yield event
-        self._over = True
+        self._tally.over = True
 
     async def _check(self, draft: Draft, round_: int) -> Happenings:
         """Have code decide which sentences of *draft* stand."""
@@ -258,25 +258,26 @@ class Loop:
         if draft.insufficient:
             self._verdict.declare()
             return
-        yield DUE
         began = self._clock()
         ruled = self._verdict.ruled(
             draft, self._ledger.sources, frozenset(self._searches.markers), self._budget.deadline
         )
+        # Begun while the draft is written down: nothing of it reaches anybody, and writing takes as long as it does.
         task = self._flight.start(ruled)
+        yield DUE
         if await self._flight.wait_any([task], self._budget.deadline) and (ruling := task.result()) is not None:
             self._verdict.take(ruling)
             yield Verified(step, round_, ruling.verification, round(1000 * (self._clock() - began)))
         elif not self._flight.stopped:
             yield Cut("verify", step, "seconds", "verification had not ended")
-            self._limit = "seconds"
+            self._tally.limit = "seconds"
 
     async def _repair(self) -> Happenings:
         """Let the model try once more; it is told labels and reasons only."""
         assert self._verdict.ruling is not None
-        self._calls += 1
+        self._tally.calls += 1
         drafted = [sentence.drafted for sentence in self._verdict.ruling.verification.sentences]
-        call = ToolCall(f"call_{self._calls}", ANSWER, {"sentences": drafted})
+        call = ToolCall(f"call_{self._tally.calls}", ANSWER, {"sentences": drafted})
         self._talk.add_calls([call])
         self._talk.add_result(call.call_id, self._verdict.hints())
         async for event in self._ask("answer", True, "repair"):
@@ -288,13 +289,13 @@ class Loop:
     async def _judge(self) -> Happenings:
         """Let a model say whether the answer answers, where that is wanted and still affordable."""
         ruling = self._verdict.ruling
-        if not self._judged or ruling is None or self._outcome()[0] != "answered" or self._budget.ended:
+        if not self._judged or ruling is None or decide(self._ending)[0] != "answered" or self._budget.ended:
             return
         judge = Judge(self._question, self._model, self._budget, self._flight, self._clock)
-        self._model_calls += 1
+        self._tally.model_calls += 1
         async for event in judge.events(ruling.verification, self._session, self._random):
             yield event
-        self._lowered = judge.lowers
+        self._tally.lowered = judge.lowers
 
     def _wants_repair(self) -> bool:
         """Whether a second draft may be worth its step: whenever nothing stands, and else only out of plenty."""
@@ -305,21 +306,21 @@ class Loop:
 
     def _reject(self, reading: Reading) -> None:
         """A reply that can't be used: say why and ask again, or another model, or give up."""
-        self._unusable += 1
-        self._last_fault = reading.fault
+        self._tally.unusable += 1
+        self._tally.last_fault = reading.fault
         if reading.fault == "too_long":
             self._shorten()
-        lasting = reading.fault in _LASTING or self._unusable >= _UNUSABLE_IN_A_ROW
+        lasting = reading.fault in _LASTING or self._tally.unusable >= _UNUSABLE_IN_A_ROW
         if (lasting or not reading.arrived) and self._use_fallback():
             return
         if lasting:
-            self._end(fault=reading.fault)
+            self._tally.end(fault=reading.fault)
             return
         self._explain(reading)
 
     def _explain(self, reading: Reading) -> None:
-        calls = with_ids(reading.calls, self._calls + 1)
-        self._calls += len(calls)
+        calls = with_ids(reading.calls, self._tally.calls + 1)
+        self._tally.calls += len(calls)
         self._talk.add_findings([(read.call, read.finding) for read in calls])
         if not calls and reading.detail and reading.arrived:
             self._talk.add_note(f"Your last reply could not be used. {reading.detail}")
@@ -329,7 +330,7 @@ class Loop:
         if self._fallback is None:
             return False
         self._model, self._fallback = self._fallback, None
-        self._unusable = 0
+        self._tally.unusable = 0
         return True
 
     def _shorten(self) -> None:
@@ -354,46 +355,18 @@ class Loop:
         found = self._searches.take_in(search)
         if search.step is None:
             self._first_shown = True
-        if found.admitted and self._first_evidence_ms is None:
-            self._first_evidence_ms = round(self._budget.seconds * 1000)
+        if found.admitted and self._tally.first_evidence_ms is None:
+            self._tally.first_evidence_ms = round(self._budget.seconds * 1000)
         return found
 
     def _why_forced(self) -> str:
         return self._budget.only_reserve or "characters"
 
-    def _end(self, *, limit: str = "", fault: str = "") -> None:
-        self._limit, self._fault, self._over = limit, fault, True
-
-    def _outcome(self) -> tuple[Outcome, str | None]:
-        ruling = self._verdict.ruling
-        return decide(
-            Ending(
-                cancelled=self._flight.stopped,
-                drafted=ruling is not None,
-                supported=self._verdict.supported,
-                covered=ruling is not None and ruling.covered,
-                lowered=self._lowered,
-                declared=self._verdict.declared,
-                found=bool(self._ledger.evidence),
-                usable=self._usable,
-                fault=self._fault,
-                last_fault=self._last_fault,
-                limit=self._limit,
-            )
-        )
+    @property
+    def _ending(self) -> Ending:
+        return self._tally.ending(
+            self._verdict, cancelled=self._flight.stopped, found=bool(self._ledger.evidence)
+        )  # fmt: skip
 
     def _finished(self) -> Finished:
-        ruling = self._verdict.ruling
-        outcome, reason = self._outcome()
-        return Finished(
-            outcome=outcome,
-            reason=reason,
-            verification=ruling.verification if ruling else None,
-            steps=self._budget.steps,
-            seconds=self._budget.seconds,
-            model_calls=self._model_calls,
-            tool_calls=self._searches.made,
-            usage=self._budget.usage,
-            first_evidence_ms=self._first_evidence_ms,
-            model=self._model.name,
-        )
+        return self._tally.finished(self._ending, self._verdict, self._budget, self._searches.made, self._model.name)

@@ -3,12 +3,14 @@
 import asyncio
 from contextlib import aclosing
 
-from agentic.core.events import Asked, Called, Event, Finished
+from agentic.core.answer import Draft, Verification
+from agentic.core.events import Asked, Called, Drafted, Event, Finished
 from agentic.core.loop import Limits, Loop, Question
 from agentic.core.ports import Prompt, Reply
-from tests.standins.mail_toolbox import MailToolbox
+from agentic.core.verdict import Ruling
+from tests.standins.mail_toolbox import MailToolbox, message
 from tests.standins.running import NOW
-from tests.standins.scripted_model import ScriptedModel, declares, searches
+from tests.standins.scripted_model import ScriptedModel, answers, declares, searches
 
 
 def _batches(model: ScriptedModel, toolbox: MailToolbox) -> list[tuple[tuple[Event, ...], int, int]]:
@@ -64,3 +66,27 @@ def test_what_was_found_is_written_while_the_model_still_thinks() -> None:
     names = asyncio.run(asyncio.wait_for(drive(), 30))
     assert names.index("Found") < names.index("Replied")
     assert names[-1] == "Finished"
+
+
+def test_a_draft_is_verified_while_it_is_written() -> None:
+    begun = asyncio.Event()
+
+    async def rule(
+        question: Question, draft: Draft, sources: object, threads: object, markers: object, until: float
+    ) -> Ruling:
+        begun.set()
+        return Ruling(Verification((), "1"))
+
+    toolbox = MailToolbox(message(1, "We accept liability for the Golf."))
+    model = ScriptedModel(searches("golf"), answers(("They do.", "accept liability", "accept liability")))
+    loop = Loop(Question("Who accepts the Golf claim?", NOW, "Europe/Berlin"), model, toolbox, Limits(), ruler=rule)
+
+    async def drive() -> None:
+        async with aclosing(loop.batches()) as batches:
+            async for batch in batches:
+                if any(isinstance(event, Drafted) for event in batch):
+                    # The next batch was not asked for yet: whoever writes this one is still at it.
+                    await begun.wait()
+
+    asyncio.run(asyncio.wait_for(drive(), 30))
+    assert begun.is_set()

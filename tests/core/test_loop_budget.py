@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
+from agentic.core.budget import Budget
 from agentic.core.events import Asked, Called, Cut, Event, Found, Replied
 from agentic.core.loop import Limits, Loop, Question
 from agentic.core.ports import ModelFault, Prompt, Reply
@@ -261,3 +262,13 @@ def test_no_call_is_begun_once_tokens_are_used_up() -> None:
     model = ScriptedModel(searches("golf"), searches("claim"), answers(RIGHT))
     last = finished(run(model, mail(), limits=Limits(run_tokens=220)))
     assert (last.outcome, last.reason, last.model_calls) == ("budget_exhausted", "tokens", 2)
+
+
+def test_what_had_passed_before_the_loop_began_is_the_runs_time_too() -> None:
+    clock = Ticking()
+    budget = Budget(Limits(max_seconds=8), clock, 0.5, spent=3.0)
+    assert budget.deadline == pytest.approx(clock.now - 3 + 7.5)
+    assert budget.seconds == pytest.approx(3.0)
+    # However much of it went by before, what the end takes is kept: else nobody would write it.
+    late = Budget(Limits(max_seconds=2), clock, 0.35, spent=1.6)
+    assert late.deadline <= clock.now + 0.4 - 0.35
