@@ -29,8 +29,10 @@ from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, session, writing
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
-# What reading the response from the rows and sending it may take, and at most of a run's seconds.
+# What reading the response from the rows and sending it may take, and at most of a run's seconds; and of that the part
+# that only sending takes.
 _RESPONSE_SECONDS, _RESPONSE_SHARE = 0.15, 0.1
+_SENDING_SHARE = 0.2
 _NO_PRICES = Prices()
 # For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
@@ -115,8 +117,16 @@ class Started:
     @property
     def ends_by(self) -> float:
         """When the run's end must be written, so that the response to it leaves within max_seconds."""
-        seconds = self.limits.max_seconds
-        return self.began + seconds - min(_RESPONSE_SECONDS, _RESPONSE_SHARE * seconds)
+        return self.began + self.limits.max_seconds - self._response
+
+    @property
+    def leaves_by(self) -> float:
+        """When the response must have been read, so that it can be sent."""
+        return self.began + self.limits.max_seconds - _SENDING_SHARE * self._response
+
+    @property
+    def _response(self) -> float:
+        return min(_RESPONSE_SECONDS, _RESPONSE_SHARE * self.limits.max_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +146,23 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
         raise NotPermitted(Permission.SEARCH_AGENTIC)
     began = time.monotonic() if began is None else began
     try:
-        async with asyncio.timeout_at(began + (ask.max_seconds or SECONDS) * (1 - _RESPONSE_SHARE)):
-            return await _admit(principal, ask, answering, began)
+        async with asyncio.timeout_at(_written_by(began, ask.max_seconds or SECONDS)) as time_limit:
+            return await _admit(principal, ask, answering, began, time_limit)
     except TimeoutError as error:
         raise AuditUnavailable("the run could not be written down in time") from error
 
 
-async def _admit(principal: Principal, ask: Ask, answering: Models, began: float) -> Started | Replayed:
+def _written_by(began: float, seconds: float) -> float:
+    return began + seconds * (1 - _RESPONSE_SHARE)
+
+
+async def _admit(
+    principal: Principal, ask: Ask, answering: Models, began: float, time_limit: asyncio.Timeout
+) -> Started | Replayed:
     binding = Binding(tenant=principal.tenant, audit=frozenset({principal.tenant}))
     try:
         async with writing(binding) as conn:
-            return await _admit_within(conn, principal, ask, answering, began)
+            return await _admit_within(conn, principal, ask, answering, began, time_limit)
     except _AlreadyStarted as started:
         return started.earlier
     except caps.DailyCapReached:
@@ -158,7 +174,7 @@ async def _admit(principal: Principal, ask: Ask, answering: Models, began: float
 
 
 async def _admit_within(
-    conn: Connection, principal: Principal, ask: Ask, answering: Models, began: float
+    conn: Connection, principal: Principal, ask: Ask, answering: Models, began: float, time_limit: asyncio.Timeout
 ) -> Started | Replayed:
     same = await _same_request(conn, principal, ask)
     now = await _circumstances(conn, principal)
@@ -171,6 +187,8 @@ async def _admit_within(
         max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
         max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
     )
+    # The tenant's own limit may be shorter than what was reckoned with before it was known.
+    time_limit.reschedule(_written_by(began, limits.max_seconds))
     taken = await _take(conn, principal, policy, limits, answering)
     # The count holds back the tenant's other starts, so two that came together are told apart here.
     same, under_way = await _same_request(conn, principal, ask), await _under_way(conn, principal)

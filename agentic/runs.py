@@ -9,8 +9,9 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import aclosing, suppress
+from typing import TypeVar
 
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
@@ -33,6 +34,7 @@ from agentic.core.budget import OVERHEAD_SECONDS
 from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
+from agentic.overhead import Overhead
 from agentic.tools import MailTools
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -52,6 +54,7 @@ __all__ = [
     "close_left_over",
     "drain",
     "execute",
+    "in_time",
     "launch",
     "start",
     "wait",
@@ -62,6 +65,9 @@ _HEARTBEAT_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[None]] = set()
 _pulses: set[asyncio.Task[None]] = set()
+# From the loop's last event to the run's end on record.
+_ending = Overhead(OVERHEAD_SECONDS)
+Result = TypeVar("Result")
 
 
 def launch(started: Started) -> "asyncio.Task[None]":
@@ -78,6 +84,15 @@ async def wait(started: Started, task: "asyncio.Task[None]") -> None:
     if not done:
         raise AuditUnavailable("the run's end was not written in time")
     task.result()
+
+
+async def in_time(started: Started, reading: Awaitable[Result]) -> Result:
+    """What *reading* gives of a run that ended, where it comes within the run's seconds. Raises AuditUnavailable."""
+    try:
+        async with asyncio.timeout_at(started.leaves_by):
+            return await reading
+    except TimeoutError as error:
+        raise AuditUnavailable("the response could not be read in time") from error
 
 
 async def execute(started: Started) -> None:
@@ -139,7 +154,9 @@ async def _drive(started: Started, recorder: Recorder) -> None:
     counted = asyncio.create_task(coverage.of(started.scope))
     try:
         last = await _record_all(loop, recorder)
+        began = time.monotonic()
         await finishing.finish(started.principal, started.scope, started.question.text, recorder, last, await counted)
+        _ending.took(time.monotonic() - began)
     finally:
         # Not cancelled: where it just writes it soon ends, and its connection serves the next one.
         over.set()
@@ -174,7 +191,8 @@ def _loop(started: Started) -> Loop:
         judged=started.policy.model_judge and started.models.chat,
         read_threads=toolbox.threads,
         ruler=verifiers.rule,
-        overhead_seconds=OVERHEAD_SECONDS + time.monotonic() - started.began,
+        overhead_seconds=_ending.seconds,
+        spent_seconds=time.monotonic() - started.began,
     )
 
 

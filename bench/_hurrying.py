@@ -90,7 +90,7 @@ async def _ask(principal: "Principal", question: str, draw: random.Random) -> tu
         )
         assert isinstance(started, runs.Started)
         await runs.wait(started, runs.launch(started))
-        record = await in_worker(records.load, principal, started.public_id)
+        record = await runs.in_time(started, in_worker(records.load, principal, started.public_id))
         assert record is not None
         json.dumps(responses.build(record), default=str)
         came = record.finished.outcome if record.finished else "unfinished"

@@ -1,6 +1,7 @@
 """Runs that do not end by themselves: cancelled, cut off, abandoned, or with nowhere to write their end."""
 
 import asyncio
+import time
 
 import psycopg
 import pytest
@@ -133,3 +134,28 @@ def test_a_bug_in_a_model_ends_the_run_with_an_outcome_on_record() -> None:
 
     response = asked(jo, ScriptedModel(breaks))
     assert (response["status"], response["outcome"], response["reason"]) == ("finished", "degraded", "internal")
+
+
+def test_a_response_that_cannot_be_read_in_time_does_not_leave_late() -> None:
+    jo = house().jo.principal
+
+    async def read_slowly() -> None:
+        started = await runs.start(jo, runs.Ask(QUESTION, max_seconds=1.0), runs.Models(insurer_accepts()))
+        assert isinstance(started, runs.Started)
+        assert await runs.in_time(started, asyncio.sleep(0, "read")) == "read"
+        await runs.in_time(started, asyncio.Event().wait())
+
+    with pytest.raises(runs.AuditUnavailable):
+        run(read_slowly())
+
+
+def test_a_run_whose_tenant_allows_it_a_second_waits_no_longer_to_be_admitted(owner_conninfo: str) -> None:
+    home = house()
+    AgentPolicy.objects.create(tenant=home.office.tenant, agentic_max_seconds=1)
+    with psycopg.connect(owner_conninfo) as locked:
+        locked.execute("LOCK agentic_dailyuse IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        with pytest.raises(runs.AuditUnavailable):
+            run(runs.start(home.jo.principal, runs.Ask(QUESTION), runs.Models(insurer_accepts())))
+    # A request that names no seconds has eight where the tenant says nothing.
+    assert time.monotonic() - began < 6

@@ -58,10 +58,11 @@ async def ask_mail(call: Call) -> Said:
     await telling.begin()
     if isinstance(started, runs.Started):
         await _wait(started, telling)
+        response = await runs.in_time(started, in_worker(run_json, call.principal, started.public_id))
     else:
         # The same call was made before, and its run may still be under way.
         await telling.follow()
-    response = await in_worker(run_json, call.principal, started.public_id)
+        response = await in_worker(run_json, call.principal, started.public_id)
     if response is None:
         raise Problem("not-found")
     await telling.rest(response["trace"])
