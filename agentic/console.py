@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from agentic import answering, records, responses, runs, stream
+from agentic import answering, records, responses, runs, stream, verifiers
 from agentic.callers import Principal
 from agentic.mailjson import Json
 from agentic.workers import in_worker
-from mailsearch.embeddings import warm
+from mailsearch import embeddings
 from mailsearch.sessions import pool
 
 
@@ -23,24 +23,41 @@ def console_on(stream: Any) -> Console:
 async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json | None:
     """Ask, and tell each event as it happens. None if the caller may not read the run any more.
 
-    Raises what `runs.start` raises, and AuditUnavailable.
+    Raises what `runs.start` raises, AuditUnavailable, and NotVerified where no verifier starts.
     """
     async with pool(), answering.connected():
-        # The first use of the encoder loads its weights, and that is not the question's time.
-        await asyncio.to_thread(warm)
+        await asyncio.to_thread(_prepare, console)
         started = await runs.start(principal, ask, await answering.models_for(principal.tenant, ask.text))
         if isinstance(started, runs.Started):
-            task = runs.launch(started)
-            await _follow(principal, started.public_id, console)
-            await task
+            await _follow(started, console)
         record = await in_worker(records.load, principal, started.public_id)
     return responses.build(record) if record else None
 
 
-async def _follow(principal: Principal, run: str, console: Console) -> None:
+def _prepare(console: Console) -> None:
+    """What a process loads once is not the question's time: the encoder's weights, and a verifier."""
+    try:
+        embeddings.warm()
+    except embeddings.EmbeddingUnavailable as error:
+        console.print(f"[dim]Semantic search is off: {escape(str(error))}[/]")
+    verifiers.ready()
+
+
+async def _follow(started: runs.Started, console: Console) -> None:
+    """Drive the run and tell of it. A run whose end could not be written has no last event to wait for."""
+    task = runs.launch(started)
     with console.status("asking"):
-        async for frame in stream.follow(principal, run):
-            _tell(console, frame)
+        telling = asyncio.create_task(_tell_all(started, console))
+        try:
+            await task
+            await telling
+        finally:
+            telling.cancel()
+
+
+async def _tell_all(started: runs.Started, console: Console) -> None:
+    async for frame in stream.follow(started.principal, started.public_id):
+        _tell(console, frame)
 
 
 def _tell(console: Console, frame: str) -> None:

@@ -1,8 +1,11 @@
 """Asks questions as a caller would, with a model that does what it is told."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
+
+import psycopg
 
 from agentic import records, responses, runs, verifiers
 from agentic.callers import Principal
@@ -44,3 +47,12 @@ def read(principal: Principal, public_id: str) -> dict[str, Any] | None:
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run(coroutine)
+
+
+@contextmanager
+def unwritable(owner: str) -> Iterator[None]:
+    """Within this block no run can be written down."""
+    with psycopg.connect(owner) as conn:
+        conn.execute("LOCK TABLE agentic_run IN EXCLUSIVE MODE")
+        yield
+        conn.rollback()

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
-from agentic.models import AgentPolicy
+from agentic.models import AgentPolicy, RunState
 from mailsearch.models import ApiKey
-from tests.agentic.asking import QUESTION
+from tests.agentic.asking import QUESTION, unwritable
 from tests.agentic.cast import House, house
 from tests.standins.model_server import fails
 from tests.standins.service import ANSWERED, answers_golf, configured
@@ -61,6 +62,26 @@ def test_a_switched_off_tenant_is_refused() -> None:
     home = house()
     AgentPolicy.objects.create(tenant=home.office.tenant, agentic_daily_cap=0)
     with pytest.raises(CommandError, match="switched off"):
+        _ask(home)
+
+
+def test_a_run_that_cannot_be_written_down_is_refused_with_what_to_do(owner_conninfo: str) -> None:
+    home = house()
+    home.caller("family", name="jo")
+    with unwritable(owner_conninfo), pytest.raises(CommandError, match=r"could not be written down.*Try again"):
+        _ask(home, "--key-name", "jo", "--max-seconds", "1")
+
+
+def test_a_run_that_somebody_else_closed_is_not_waited_for(settings: Any) -> None:
+    """Nothing more is written of it that could be told."""
+    home = house()
+
+    def closes(handler: Any) -> None:
+        RunState.objects.filter(tenant=home.office.tenant).update(status="interrupted")
+        connection.close()
+        answers_golf()(handler)
+
+    with configured(settings, closes), pytest.raises(CommandError, match=r"could not be written.*Try again"):
         _ask(home)
 
 

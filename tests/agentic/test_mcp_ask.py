@@ -13,7 +13,7 @@ from agentic.web.mcp.asking import ask_mail
 from agentic.web.mcp.calls import Call
 from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound
-from tests.agentic.asking import QUESTION
+from tests.agentic.asking import QUESTION, unwritable
 from tests.agentic.cast import House, house
 from tests.standins.mcp_client import ERAS, call, connected, text_of
 from tests.standins.model_server import Exchange, stream
@@ -97,6 +97,16 @@ def test_a_run_that_ends_while_a_step_is_being_told_loses_no_step(settings: Any)
     with configured(settings, waits):
         said = asyncio.run(ask_mail(Call(home.jo.principal, {"query": QUESTION}, tell)))
     assert told == [0, *(entry["seq"] for entry in said.data["trace"])]
+
+
+def test_a_run_that_cannot_be_written_down_is_refused_with_what_to_do(service: Service, owner_conninfo: str) -> None:
+    headers = house().jo.headers
+    with unwritable(owner_conninfo):
+        refused = call(service.url, headers, "ask_mail", query=QUESTION, budget={"max_seconds": 1})
+    assert refused.is_error
+    assert refused.structured_content["type"].endswith("/audit-unavailable")
+    assert refused.structured_content["status"] == 503
+    assert "Try again in 1 s" in text_of(refused)
 
 
 def test_a_budget_only_lowers(service: Service, settings: Any) -> None:

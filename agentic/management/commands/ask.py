@@ -22,7 +22,9 @@ from agentic.callers import (
     resolve_person,
 )
 from agentic.console import console_on, show, watch
+from agentic.mailjson import Json
 from agentic.management.commands.create_tenant import tenant_of
+from agentic.verifiers import NotVerified
 from mailsearch.models import ApiKey, Permission, Tenant
 
 EXIT = {"answered": 0, "insufficient_evidence": 3, "budget_exhausted": 4, "degraded": 5}
@@ -47,15 +49,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         principal = _principal(tenant_of(options["tenant"]), options["key_name"], options["user"])
         question = runs.Ask(options["question"], max_steps=options["max_steps"], max_seconds=options["max_seconds"])
-        console = Console(stderr=True)
-        try:
-            response = asyncio.run(watch(principal, question, console))
-        except NotPermitted as error:
-            raise CommandError(f"This caller lacks the permission {error.permission}.") from error
-        except caps.AgenticSearchOff as error:
-            raise CommandError("Agentic search is switched off for this tenant: its daily cap is 0.") from error
-        except (caps.DailyCapReached, TooManyRuns, runs.AuditUnavailable) as error:
-            raise CommandError(f"Refused: {error}.") from error
+        response = _response(principal, question)
         if response is None:
             raise CommandError("The run may not be read any more.")
         if options["json"]:
@@ -64,6 +58,22 @@ class Command(BaseCommand):
             show(console_on(self.stdout), response)
         if code := EXIT.get(str(response["outcome"]), 1):
             raise SystemExit(code)
+
+
+def _response(principal: Principal, question: runs.Ask) -> Json | None:
+    """The response, told of on stderr. Raises CommandError where there is none, in words that say why."""
+    try:
+        return asyncio.run(watch(principal, question, Console(stderr=True)))
+    except NotPermitted as error:
+        raise CommandError(f"This caller lacks the permission {error.permission}.") from error
+    except caps.AgenticSearchOff as error:
+        raise CommandError("Agentic search is switched off for this tenant: its daily cap is 0.") from error
+    except (caps.DailyCapReached, TooManyRuns) as error:
+        raise CommandError(f"Refused: {error}.") from error
+    except runs.AuditUnavailable as error:
+        raise CommandError(f"There is no answer: {error}. Try again.") from error
+    except NotVerified as error:
+        raise CommandError(f"No verifier started: {error}.") from error
 
 
 def _principal(tenant: Tenant, key_name: str, user_name: str) -> Principal:

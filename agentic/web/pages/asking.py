@@ -109,7 +109,8 @@ async def _start(request: HttpRequest, principal: Principal, wanted: Chosen) -> 
     began = time.monotonic()
     given = await in_worker(ask_form.body, wanted, "agentic")
     question = await search_api.ask_of(principal, given, "")
-    started = await runs.start(principal, question, await answering.models_for(principal.tenant), began)
+    models = await answering.models_for(principal.tenant, question.text)
+    started = await runs.start(principal, question, models, began)
     task = runs.launch(started) if isinstance(started, runs.Started) else None
     if _wants_json(request):
         run = started.public_id
