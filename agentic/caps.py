@@ -6,8 +6,9 @@ admission is written; at the run's end what it really used takes the place of wh
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import ceil
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -23,7 +24,7 @@ Whose = Literal["tenant", "caller"]
 _HELD_SECONDS = 5
 # Of a row of use, as counting it gives them.
 _COLUMNS = 5
-# The day is the tenant's, by the database's clock; daylight saving is Postgres's business.
+# The day is the tenant's, by the database's clock.
 _TAKE = """
 WITH whole AS (
     INSERT INTO agentic_dailyuse AS use (tenant_id, day, used, tokens, cost_usd, reserved_tokens, reserved_cost_usd)
@@ -70,11 +71,9 @@ WITH mine AS (
 UPDATE agentic_runstate SET counted_on = NULL, reserved_tokens = 0, reserved_cost_usd = 0 WHERE run_id = %(run)s
 """
 _TODAY = """
-SELECT coalesce(use.used, 0), coalesce(use.tokens, 0), coalesce(use.cost_usd, 0), today.ends, today.timezone,
-       greatest(1, ceil(extract(epoch FROM today.ends - statement_timestamp())))::int
+SELECT coalesce(use.used, 0), coalesce(use.tokens, 0), coalesce(use.cost_usd, 0), today.day, today.timezone, today.now
 FROM (
-    SELECT id, timezone, (statement_timestamp() AT TIME ZONE timezone)::date AS day,
-           ((statement_timestamp() AT TIME ZONE timezone)::date + 1)::timestamp AT TIME ZONE timezone AS ends
+    SELECT id, timezone, statement_timestamp() AS now, (statement_timestamp() AT TIME ZONE timezone)::date AS day
     FROM mailsearch_tenant WHERE id = %(tenant)s
 ) AS today LEFT JOIN agentic_dailyuse AS use ON use.tenant_id = today.id AND use.day = today.day
 """
@@ -247,7 +246,11 @@ async def today(conn: Connection, tenant: int) -> Today:
     row = await cursor.fetchone()
     if row is None:
         raise LookupError(f"There is no tenant {tenant}.")
-    used, tokens, cost, ends, zone, seconds_left = row
+    used, tokens, cost, day, zone, now = row
+    # Where the clocks are put back over midnight there are two of them, and the day begins with the first; where they
+    # are put forward over it, with the hour after.
+    ends = datetime.combine(day + timedelta(days=1), time(), ZoneInfo(zone)).astimezone(UTC)
+    seconds_left = max(1, ceil((ends - now).total_seconds()))
     return Today(used, tokens, cost, ends.astimezone(ZoneInfo(zone)), seconds_left)
 
 
