@@ -7,10 +7,15 @@ what the words found stands alone.
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
 
 from mailsearch.embeddings import Embedder, EmbeddingUnavailable, configured_embedder
 from mailsearch.hits import Mode, SearchRequest, SearchResult
@@ -26,6 +31,7 @@ from mailsearch.search.query import ParsedQuery, parse, zone
 
 log = logging.getLogger(__name__)
 
+Session = AsyncConnection[TupleRow]
 MOST_HITS = 100
 # Seconds that a hybrid search waits for vectors after the query came in.
 PATIENCE = 3.0
@@ -91,46 +97,62 @@ async def search(
     for vectors. The result's `mode` says `keyword` where they did not come.
     """
     started = time.perf_counter()
-    understood = await _understand(scope, request)
-    if scope.empty or understood.narrowing.leaves_nothing:
-        return _result(understood, (), None, _why_nothing(understood, None), started)
+    async with scope.reading() as conn:
+        understood = await _understand(conn, scope, request)
+        if scope.empty or understood.narrowing.leaves_nothing:
+            return _result(understood, (), None, _why_nothing(understood, None), started)
+        if understood.mode == "keyword":
+            # No model is waited for, so the whole search is one transaction.
+            return await _looked(understood, started, partial(_find_words, conn), conn)
+    return await _looked(understood, started, partial(_find, embedder, patience), None)
+
+
+async def _looked(
+    understood: _Asked, started: float, find: Callable[[_Asked], Awaitable[_Found]], conn: Session | None
+) -> SearchResult:
+    """The first page that is full, or the deepest that there is, shown over *conn* or a session of its own."""
+    scope, request = understood.scope, understood.request
     for asked in understood.looking():
-        found = await _find(asked, embedder, patience)
-        async with scope.reading() as conn:
-            candidates = await showing.candidates(conn, scope, [one.message_id for one in found.fused])
+        found = await find(asked)
+        async with nullcontext(conn) if conn else scope.reading() as reader:
+            candidates = await showing.candidates(reader, scope, [one.message_id for one in found.fused])
             hits = _arranged(asked, folded((one.message_id for one in found.fused), candidates))
             page = hits[asked.offset : asked.end]
             if len(page) < asked.limit and found.deeper:
                 continue
-            shown, texts = await showing.hits(conn, scope, page, asked.offset, _ways(found), found.nearest, asked.plan)
+            ways = {one.message_id: one.found_by for one in found.fused}
+            shown, texts = await showing.hits(reader, scope, page, asked.offset, ways, found.nearest, asked.plan)
         break
     cursor = encode(asked.end, fingerprint(scope, request)) if len(hits) > asked.end <= DEEPEST else None
     result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found), started)
     return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
 
 
-async def _understand(scope: Scope, request: SearchRequest) -> _Asked:
+async def _understand(conn: Session, scope: Scope, request: SearchRequest) -> _Asked:
     offset = decode(request.cursor, fingerprint(scope, request))
     now = request.now or datetime.now(UTC)
     parsed = parse(request.text, now, zone(request.timezone))
-    async with scope.reading() as conn:
-        narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused)
-        plan = await keyword.plan(conn, scope, parsed)
-        indexed = await indexed_until(conn, scope)
-        leaves = await may_leave(conn, scope)
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
+    narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused, parsed.unwanted)
+    plan = await keyword.plan(conn, scope, parsed)
+    indexed = await indexed_until(conn, scope)
+    leaves = await may_leave(conn, scope) if mode != "keyword" else ""
     limit = max(1, min(request.limit, MOST_HITS))
     return _Asked(scope, request, parsed, narrowing, plan, mode, offset, limit, indexed, leaves)
 
 
-async def _find(asked: _Asked, embedder: Embedder | None, patience: float) -> _Found:
-    if asked.mode == "keyword":
-        by_words, by_meaning = await _by_words(asked), None
-    elif asked.mode == "semantic":
-        by_words, by_meaning = None, await _by_meaning(asked, embedder)
-    else:
-        by_words, by_meaning = await _by_both(asked, embedder, patience)
+async def _find_words(conn: Session, asked: _Asked) -> _Found:
+    return _found(asked, await _by_words(conn, asked), None)
+
+
+async def _find(embedder: Embedder | None, patience: float, asked: _Asked) -> _Found:
+    if asked.mode == "semantic":
+        return _found(asked, None, await _by_meaning(asked, embedder))
+    return _found(asked, *await _by_both(asked, embedder, patience))
+
+
+def _found(asked: _Asked, by_words: keyword.KeywordHits | None, by_meaning: list[semantic.Nearest] | None) -> _Found:
     rankings = []
     if by_words is not None:
         held = by_words.fits if by_meaning else None
@@ -154,16 +176,17 @@ async def _by_both(
 ) -> tuple[keyword.KeywordHits, list[semantic.Nearest] | None]:
     meaning = asyncio.create_task(_unless_late(_by_meaning(asked, embedder), patience))
     try:
-        return await _by_words(asked), await meaning
+        async with asked.scope.reading() as conn:
+            by_words = await _by_words(conn, asked)
+        return by_words, await meaning
     finally:
         # Whatever ends the search, no session of it stays behind.
         meaning.cancel()
         await asyncio.gather(meaning, return_exceptions=True)
 
 
-async def _by_words(asked: _Asked) -> keyword.KeywordHits:
-    async with asked.scope.reading() as conn:
-        return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
+async def _by_words(conn: Session, asked: _Asked) -> keyword.KeywordHits:
+    return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
 
 
 async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
@@ -199,10 +222,6 @@ def _arranged(asked: _Asked, hits: list[Folded]) -> list[Folded]:
         by_thread=not any(one.threads or one.messages for one in filters),
         by_sender=not any(one.senders or one.messages for one in filters),
     )
-
-
-def _ways(found: _Found) -> dict[int, tuple[str, ...]]:
-    return {one.message_id: one.found_by for one in found.fused}
 
 
 def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:

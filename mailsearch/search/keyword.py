@@ -15,11 +15,14 @@ from psycopg.rows import TupleRow
 from mailsearch.scope import Scope
 from mailsearch.search.lexemes import Expression, all_of, any_of, expression, plain_words
 from mailsearch.search.narrowing import Narrowing
+from mailsearch.search.paging import DEEPEST
 from mailsearch.search.query import ParsedQuery, Term
 from mailsearch.terms import dictionaries
 
-# Candidates of each pass; ranking one costs some 10 µs.
-CAP = 2_000
+# Candidates of each pass, the newest; ranking one costs some 4 µs. Of messages that hold all words there are enough
+# when no more can be paged through; among those that hold any, the best may be far from the newest.
+CAP = DEEPEST
+_BROAD_CAP = 2_000
 # Stems shorter than this say too little across languages.
 _SHORTEST_STEM = 3
 _ENGLISH = "english_stem"
@@ -60,7 +63,7 @@ class KeywordPlan:
         """Every required term, and any of the rarest others."""
         required = [term.expression.tsquery for term in self.terms if term.required]
         optional = [term.expression.tsquery for term in self._rarest()]
-        return self._without_excluded([*required, *([any_of(optional)] if optional else [])])
+        return self._without_excluded([*required, *([any_of(optional)] if len(optional) > 1 else optional)])
 
     def _rarest(self) -> list[WeightedTerm]:
         optional = sorted((term for term in self.terms if not term.required), key=lambda term: term.documents)
@@ -68,7 +71,7 @@ class KeywordPlan:
         expected = 0
         for term in optional:
             expected += term.documents
-            if expected > CAP and any(one.documents for one in chosen):
+            if expected > _BROAD_CAP and any(one.documents for one in chosen):
                 break
             chosen.append(term)
         return chosen
@@ -119,10 +122,9 @@ async def search(
         strict = None
     condition, values = scope.condition("m")
     statement = sql.SQL(
-        "SELECT m.id, r.score, count(*) OVER () FROM mail_search.ranked("
-        "%(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(cap)s) AS r"
-        " JOIN mailsearch_message m ON m.id = r.message_id WHERE {}"
-        " ORDER BY r.complete DESC, round(r.score::numeric, 3) DESC, m.received_at DESC, m.id DESC LIMIT %(depth)s"
+        "SELECT m.id, r.score, r.total FROM mail_search.ranked("
+        "%(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s) AS r"
+        " JOIN mailsearch_message m ON m.id = r.message_id WHERE {} ORDER BY r.place"
     ).format(condition)
     parameters = {
         "narrow": narrowing.parameter,
@@ -130,7 +132,7 @@ async def search(
         "broad": None if broad == strict else broad,
         "terms": [term.expression.tsquery for term in plan.terms],
         "weights": [term.weight for term in plan.terms],
-        "cap": CAP,
+        "caps": [CAP, _BROAD_CAP],
         "depth": depth,
     }
     cursor = await conn.execute(statement, values | parameters)

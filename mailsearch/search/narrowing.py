@@ -57,21 +57,60 @@ class _Folder:
 
 
 async def narrow(
-    conn: AsyncConnection[TupleRow], scope: Scope, filters: Sequence[Filters], refused: Sequence[str] = ()
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    filters: Sequence[Filters],
+    refused: Sequence[str] = (),
+    unwanted: Filters | None = None,
 ) -> Narrowing:
-    """The scope cut down by all *filters* together; *refused* are filters that could not even be understood."""
+    """The scope cut down by all *filters* together, without what any filter of *unwanted* alone would leave.
+
+    *refused* are filters that could not even be understood.
+    """
     narrowing = Narrowing({"folders": scope.folder_ids}, refused=list(refused))
     for name, moment in (("received_from", scope.received_from), ("received_until", scope.received_until)):
         if moment is not None:
             narrowing.values[name] = moment.isoformat()
-    folders = await _folders(conn, scope) if any(one.folders or one.mailboxes for one in filters) else []
+    unwanted = unwanted or Filters()
+    named = any(one.folders or one.mailboxes for one in (*filters, unwanted))
+    folders = await _folders(conn, scope) if named else []
     for one in filters:
         _by_folder(narrowing, one, folders)
         _by_text(narrowing, one)
         await _by_id(conn, scope, narrowing, one)
         narrowing.applied = _merged(narrowing.applied, filters_json(one))
     _by_fact(narrowing, filters)
+    if unwanted != Filters():
+        await _exclude(conn, scope, narrowing, unwanted, folders)
     return narrowing
+
+
+async def _exclude(
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    narrowing: Narrowing,
+    unwanted: Filters,
+    folders: Sequence[_Folder],
+) -> None:
+    """Take out what *unwanted* names; what names nothing in scope takes nothing out."""
+    narrowing.applied["not"] = filters_json(unwanted)
+    names = {fold(value.strip()) for value in unwanted.folders}
+    kept = (one.folder_id for one in folders if not names & (one.mailbox_names | one.names))
+    if names:
+        narrowing.intersect("folders", kept)
+    people = [{"roles": roles, "any": _patterns(getattr(unwanted, name))} for name, roles in _ROLES.items()]
+    threads = await _threads_in_scope(conn, scope, unwanted.threads) if unwanted.threads else {}
+    messages = await message_ids(conn, scope, unwanted.messages) if unwanted.messages else {}
+    taken_out = {
+        "people": [group for group in people if group["any"]],
+        "subjects": _patterns(unwanted.subjects),
+        "filenames": _patterns(unwanted.filenames),
+        "threads": sorted(thread for one in threads.values() for thread in one),
+        "messages": sorted(messages.values()),
+    }
+    narrowing.values |= {f"not_{name}": value for name, value in taken_out.items() if value}
+    if unwanted.larger is not None:
+        narrowing.values["not_larger"] = unwanted.larger
 
 
 def whole(scope: Scope) -> Narrowing:

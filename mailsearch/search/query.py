@@ -79,6 +79,8 @@ class ParsedQuery:
     terms: tuple[Term, ...] = ()
     exclusions: tuple[Wanted, ...] = ()
     filters: Filters = field(default_factory=Filters)
+    # What no message may be that is found: `-from:ann`.
+    unwanted: Filters = field(default_factory=Filters)
     is_question: bool = False
     # Filters whose value says nothing, as written; they leave no result, since a filter is never dropped.
     refused: tuple[str, ...] = ()
@@ -95,6 +97,7 @@ class ParsedQuery:
             "phrases": [term.alternatives[0].text for term in self.terms if _is_phrase(term)],
             "any_of": [[one.text for one in term.alternatives] for term in self.terms if len(term.alternatives) > 1],
             "excluded": [wanted.text for wanted in self.exclusions],
+            "not": filters_json(self.unwanted),
             "question": self.is_question,
         }
         return {key: value for key, value in shown.items() if value} | filters_json(self.filters)
@@ -138,7 +141,7 @@ def storable(text: str) -> str:
 def parse(text: str, now: datetime, timezone: tzinfo = UTC) -> ParsedQuery:
     """Understand *text*; never fails. Dates in it are meant on the clock of *timezone*, relative ones from *now*.
 
-    A negated operator (`-from:ann`) excludes messages in which its value's words occur.
+    A negated operator (`-from:ann`) leaves out what the operator alone would have left.
     """
     reader = _Reader(now, timezone)
     for match in _TOKEN.finditer(storable(text).translate(_QUOTES)):
@@ -168,6 +171,7 @@ class _Reader:
     terms: list[Term] = field(default_factory=list)
     exclusions: list[Wanted] = field(default_factory=list)
     filters: Filters = field(default_factory=Filters)
+    unwanted: Filters = field(default_factory=Filters)
     refused: list[str] = field(default_factory=list)
     # An OR was read: the next word joins the term before it.
     joining: bool = False
@@ -177,10 +181,7 @@ class _Reader:
         operator = (match["operator"] or "").casefold()
         if operator in _OPERATORS:
             value = match["value"].strip('"').strip()
-            if excluded:
-                self._want(Wanted(value, phrase=" " in value), excluded=True)
-            else:
-                self._filter(operator, value, match[0])
+            self._filter(operator, value, match[0], excluded)
         elif match["phrase"] is not None:
             self._want(Wanted(" ".join(match["phrase"].split()), phrase=True), excluded)
         elif match["word"] in ("OR", "|"):
@@ -202,17 +203,38 @@ class _Reader:
             self.terms.append(Term((wanted,)))
         self.joining = False
 
-    def _filter(self, operator: str, value: str, written: str) -> None:
+    def _filter(self, operator: str, value: str, written: str, excluded: bool) -> None:
         self.joining = False
-        narrowed = _narrowed(self.filters, operator, value, self.now, self.timezone)
+        if excluded and operator not in _LISTS:
+            narrowed = self._without(operator, _narrowed(Filters(), operator, value, self.now, self.timezone))
+        else:
+            into = self.unwanted if excluded else self.filters
+            narrowed = _narrowed(into, operator, value, self.now, self.timezone)
         if narrowed is None:
             self.refused.append(written[:200])
+        elif excluded and (operator in _LISTS or operator == "larger"):
+            self.unwanted = narrowed
         else:
             self.filters = narrowed
 
+    def _without(self, operator: str, named: Filters | None) -> Filters | None:
+        """The filters without what *named* would leave; of a size the unwanted ones. None where that says nothing."""
+        if named is None or operator == "on":
+            # All but one day is no stretch of time.
+            return None
+        if named.larger is not None:
+            known = self.unwanted.larger
+            return replace(self.unwanted, larger=named.larger if known is None else min(known, named.larger))
+        if operator in ("after", "before"):
+            after, before = latest(self.filters.after, named.before), earliest(self.filters.before, named.after)
+            return replace(self.filters, after=after, before=before)
+        if named.unread is not None:
+            return _narrowed_by(self.filters, "unread", not named.unread)
+        return _narrowed_by(self.filters, "has_attachment", False)
+
     def finished(self, asks: bool) -> ParsedQuery:
         refused = tuple(self.refused[:MAX_VALUES])
-        return ParsedQuery(tuple(self.terms), tuple(self.exclusions), self.filters, asks, refused)
+        return ParsedQuery(tuple(self.terms), tuple(self.exclusions), self.filters, self.unwanted, asks, refused)
 
 
 def _narrowed(filters: Filters, operator: str, value: str, now: datetime, timezone: tzinfo) -> Filters | None:
@@ -248,10 +270,16 @@ def _narrowed_in_size(filters: Filters, value: str) -> Filters | None:
 
 def _narrowed_by_fact(filters: Filters, fact: str) -> Filters | None:
     if fact in ("has:attachment", "has:attachments"):
-        return replace(filters, has_attachment=True)
+        return _narrowed_by(filters, "has_attachment", True)
     if fact in ("is:unread", "is:read"):
-        return replace(filters, unread=fact == "is:unread")
+        return _narrowed_by(filters, "unread", fact == "is:unread")
     return None
+
+
+def _narrowed_by(filters: Filters, name: str, value: bool) -> Filters | None:
+    """None for a fact and its opposite: nothing is both."""
+    changed: dict[str, Any] = {name: value}
+    return replace(filters, **changed) if getattr(filters, name) in (None, value) else None
 
 
 def latest(one: datetime | None, other: datetime | None) -> datetime | None:

@@ -84,6 +84,38 @@ def test_a_filter_that_says_nothing_is_refused_not_dropped(text: str) -> None:
     assert parsed.refused == (text,)
 
 
+def test_a_negated_operator_names_what_is_unwanted() -> None:
+    parsed = parse('golf -from:ann -subject:"old offer" -in:Archive -larger:2k -larger:1k -thread:thr_1', NOW)
+    assert words(parsed) == [["golf"]]
+    assert parsed.filters == type(parsed.filters)()
+    unwanted = parsed.unwanted
+    assert (unwanted.senders, unwanted.subjects, unwanted.folders) == (("ann",), ("old offer",), ("Archive",))
+    assert (unwanted.larger, unwanted.threads) == (1024, ("thr_1",))
+    assert parsed.as_json()["not"] == {
+        "from": ["ann"], "subject": ["old offer"], "in": ["Archive"], "thread": ["thr_1"], "larger": 1024,
+    }  # fmt: skip
+
+
+def test_the_negation_of_a_fact_or_a_time_is_its_opposite() -> None:
+    filters = parse("-has:attachment -is:unread -after:2026-02 -before:2026-01", NOW).filters
+    assert (filters.has_attachment, filters.unread) == (False, False)
+    assert filters.before == datetime(2026, 2, 1, tzinfo=UTC)
+    assert filters.after == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("-on:2026-01-01", "-on:2026-01-01"),
+        ("-larger:huge", "-larger:huge"),
+        ("is:read is:unread", "is:unread"),
+        ("has:attachment -has:attachment", "-has:attachment"),
+    ],
+)
+def test_what_can_not_be_left_out_or_holds_of_nothing_is_refused(text: str, refused: str) -> None:
+    assert parse(f"golf {text}", NOW).refused == (refused,)
+
+
 @pytest.mark.parametrize(
     ("text", "asks"),
     [

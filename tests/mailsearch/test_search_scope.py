@@ -191,6 +191,43 @@ def test_filters_narrow(cast: Cast, text: str, expected: set[str]) -> None:
     assert subjects(find(cast.ann, text)) == expected
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-from:boss", {"harbour"}),
+        ("-from:mallory", {"Re: Harbour"}),
+        ("-from:boss -from:mallory", set()),
+        ("-subject:re", {"harbour"}),
+        ("-filename:harbour.t", {"harbour"}),
+        ("-filename:plan", {"harbour", "Re: Harbour"}),
+        ("-has:attachment", {"harbour"}),
+        ("-to:sales@", set()),
+        ("-to:carol", {"harbour", "Re: Harbour"}),
+        ("-in:INBOX", set()),
+        ("-in:bob", set()),
+        # What is not in scope, and what is nowhere, takes nothing out.
+        ("-in:ann", {"harbour", "Re: Harbour"}),
+        ("-in:nowhere", {"harbour", "Re: Harbour"}),
+        ("-larger:10", set()),
+        ("-larger:1M", {"harbour", "Re: Harbour"}),
+    ],
+)
+def test_a_negated_filter_leaves_out_what_the_filter_would_leave(
+    cast: Cast, mode: Mode, text: str, expected: set[str]
+) -> None:
+    assert subjects(find(cast.bob, f"harbour {text}", mode)) == expected
+    assert subjects(find(cast.bob, text, mode)) == expected
+
+
+def test_a_message_or_thread_can_be_left_out_by_its_id(cast: Cast) -> None:
+    boss, mallory = cast.messages["bob"], cast.messages["mallory"]
+    assert subjects(find(cast.bob, f"harbour -id:{boss.public_id}")) == {"harbour"}
+    assert subjects(find(cast.bob, f"harbour -thread:{boss.thread.public_id}")) == {"harbour"}
+    assert subjects(find(cast.bob, f"harbour -id:{cast.messages['sales'].public_id}")) == {"harbour", "Re: Harbour"}
+    assert subjects(find(cast.bob, f"harbour -id:{boss.public_id} -id:{mallory.public_id}")) == set()
+
+
 def test_filters_of_the_request_and_of_the_query_hold_together(cast: Cast) -> None:
     assert subjects(find(cast.ann, "in:sales", filters=Filters(subjects=("harb",)))) == {"Harbour"}
     assert find(cast.ann, "in:sales", filters=Filters(mailboxes=("ann",))).hits == ()
