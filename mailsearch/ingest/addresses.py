@@ -1,24 +1,32 @@
 """Addresses of From, To, Cc and their like: split while still encoded, decoded afterwards."""
 
 import re
+from functools import lru_cache
 
 from mailsearch.ingest import headers
 from mailsearch.ingest.parsed import ParsedAddress
 
 _MOST = 2_000
+_LONGEST_USUAL = 10_000
 _TOKEN = re.compile(
     rb"\"(?:[^\"\\]|\\.)*\"|=\?[^?\s]{1,60}\?[bBqQ]\?[^?]{0,4000}\?=|<[^<>]*>|[,;:()]|[^\",;:()<=]+|.", re.DOTALL
 )
 _ANGLE = re.compile(rb"<([^<>]*)>")
 _ROUTE = re.compile(r"^@[^:]*:")
+# Names and addresses in which nothing is quoted, encoded or odd: `Ann Abel <ann@abel.example>`.
+_USUAL = re.compile(rb"(?:([A-Za-z0-9][A-Za-z0-9 .&-]*[A-Za-z0-9.]) )?(<)?([A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+)(?(2)>)")
 
 
+@lru_cache(1_000)
 def read(value: bytes, role: str, hint: str = "") -> tuple[tuple[ParsedAddress, ...], str]:
     """The addresses of one header, and in one sentence what was wrong with it ("" if nothing).
 
     Splitting comes first, so that a comma inside an encoded or quoted name parts nothing. A name with a bare comma
     before an address ("Okafor, Ngozi <n@x.example>") is one person.
     """
+    usual = [_read_usual(piece, role) for piece in value.split(b",")] if len(value) < _LONGEST_USUAL else [None]
+    if None not in usual:
+        return tuple(filter(None, usual)), ""
     pieces = _split(headers.unfold(value))
     joined, problem = _join_bare_commas(pieces)
     found = [address for piece in joined if (address := _read_one(piece, role, hint)) is not None]
@@ -30,6 +38,15 @@ def read(value: bytes, role: str, hint: str = "") -> tuple[tuple[ParsedAddress, 
     elif not found and value.strip() and not value.rstrip().endswith(b";"):
         problem = "The header holds no address."
     return tuple(found), problem
+
+
+def _read_usual(piece: bytes, role: str) -> ParsedAddress | None:
+    """One address in the usual form; None for any other, or for none at all."""
+    found = _USUAL.fullmatch(piece.strip())
+    if found is None or (found[1] and not found[2]) or b"  " in piece or len(piece) > 300:
+        return None
+    local, _, domain = found[3].decode("ascii").partition("@")
+    return ParsedAddress(role, (found[1] or b"").decode("ascii"), f"{local}@{domain.lower()}")
 
 
 def _split(value: bytes) -> list[bytes]:

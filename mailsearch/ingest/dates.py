@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_tz
+from functools import lru_cache
 
 # Mail did not exist before; a later year is a broken clock.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2100
@@ -12,6 +13,14 @@ _WIDEST_OFFSET = 14 * 3600
 # What programs write that have no date; the library would take 0001 for 2001.
 _FIRST_CENTURY = re.compile(r"(?<![+\-0-9])000[1-9]\b")
 _COMMENT = re.compile(r"\([^()]{0,200}\)")
+# As nearly all mail writes it; whatever differs is left to the library.
+_USUAL = re.compile(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+    r" ([12][0-9]{3}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([0-9]{2})([0-9]{2})"
+)
+_MONTHS = {
+    name: number for number, name in enumerate(re.findall(r"\w+", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"), 1)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,31 @@ def read(value: str) -> ReadDate:
     value = value.strip()[:200]
     if not value:
         return ReadDate(None, "The date is empty.")
+    usual = _USUAL.fullmatch(value)
+    return (_read_usual(usual) if usual else None) or _read_any(value)
+
+
+def _read_usual(found: re.Match[str]) -> ReadDate | None:
+    """A date in the usual form; None where anything about it is odd."""
+    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    zone = _offset(sign, int(hours), int(minutes))
+    if zone is None or int(year) < _FIRST_YEAR + 1 or int(year) >= _LAST_YEAR or second > "59":
+        return None
+    try:
+        return ReadDate(datetime(int(year), _MONTHS[month], int(day), int(hour), int(minute), int(second), tzinfo=zone))
+    except ValueError:
+        return None
+
+
+@lru_cache(200)
+def _offset(sign: str, hours: int, minutes: int) -> timezone | None:
+    offset = timedelta(hours=hours, minutes=minutes) * (-1 if sign == "-" else 1)
+    # "-0000" says that the zone is not known.
+    odd = abs(offset.total_seconds()) > _WIDEST_OFFSET or minutes > 59 or (sign == "-" and not offset)
+    return None if odd else timezone(offset)
+
+
+def _read_any(value: str) -> ReadDate:
     try:
         fields = parsedate_tz(_COMMENT.sub(" ", value))
     except (ValueError, IndexError, OverflowError, TypeError, AttributeError):

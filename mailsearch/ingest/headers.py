@@ -6,13 +6,13 @@ Everything works on raw bytes and returns one clean line: what a header decodes 
 import binascii
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from mailsearch.ingest import charset
 
 _LONGEST = 100_000
 _FOLD = re.compile(rb"(?:\r*\n|\r)[ \t]*")
-_SPACES = re.compile(r"[\s\u0085\u2028\u2029]+")
 # =?charset*language?B-or-Q?text?=, where broken programs leave blanks and single question marks in the text.
 _WORD = re.compile(rb"=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,4000}(?:\?(?!=)[^?]{0,4000}){0,8})\?=")
 _BETWEEN = re.compile(rb"[ \t\r\n]*")
@@ -39,7 +39,13 @@ class Text:
 def unfold(value: bytes) -> bytes:
     """*value* on one line (RFC 5322 §2.2.3)."""
     value = value[:_LONGEST]
-    return _FOLD.sub(b" ", value).strip() if b"\n" in value or b"\r" in value else value.strip()
+    if b"\n" not in value and b"\r" not in value:
+        return value.strip()
+    lines = value.replace(b"\r\n", b"\n").split(b"\n")
+    # Carriage returns by themselves are ends too.
+    if b"\r" in value and any(b"\r" in line for line in lines):
+        return _FOLD.sub(b" ", value).strip()
+    return b" ".join([lines[0], *[line.lstrip(b" \t") for line in lines[1:]]]).strip()
 
 
 def text(value: bytes, hint: str = "") -> Text:
@@ -53,7 +59,7 @@ def text(value: bytes, hint: str = "") -> Text:
 
 def one_line(value: str) -> str:
     """*value* cleaned, its line ends and runs of white space as single blanks."""
-    return _SPACES.sub(" ", charset.clean(value)).strip()
+    return " ".join(charset.clean(value).split())
 
 
 def message_ids(value: bytes) -> tuple[str, ...]:
@@ -77,7 +83,13 @@ def parameters(value: bytes, hint: str = "") -> tuple[str, dict[str, str]]:
 
     Sections of an RFC 2231 value are joined as bytes before they are decoded, since they may cut a character.
     """
-    value = unfold(value)
+    first, found = _parameters(unfold(value), hint)
+    return first, dict(found)
+
+
+# Most mail is text/plain in one of a few charsets.
+@lru_cache(500)
+def _parameters(value: bytes, hint: str) -> tuple[str, dict[str, str]]:
     head, _, _ = value.partition(b";")
     first = one_line(head.decode("latin-1")).lower()
     plain: dict[str, str] = {}

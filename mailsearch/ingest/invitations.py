@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from mailsearch.ingest import charset
@@ -28,6 +29,8 @@ class Invitation:
     sound: bool = True
 
 
+# Once for its text and once for its facts.
+@lru_cache(2)
 def read(content: bytes) -> Invitation:
     """Read a calendar. Never raises: what is no calendar comes back as its own text with `sound` false."""
     # Takes longer to load than a hundred messages to read, and most mail invites nobody.

@@ -10,7 +10,6 @@ import io
 import lzma
 import re
 from array import array
-from collections import Counter
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -76,7 +75,11 @@ def _by_small_words(words: list[str]) -> str:
     known = [word for word in words if word in _SMALL_WORDS]
     if len(known) < _FEWEST or len(known) < _SHARE * len(words):
         return ""
-    (code, count), *_others = Counter(map(_SMALL_WORDS.__getitem__, known)).most_common(1)
+    counts: dict[str, int] = {}
+    for word in known:
+        counts[_SMALL_WORDS[word]] = counts.get(_SMALL_WORDS[word], 0) + 1
+    code = max(counts, key=counts.__getitem__)
+    count = counts[code]
     others = len(known) - count
     return code if count >= _FOR_EACH_OTHER * others and len(set(known)) - others >= _FEWEST_DIFFERENT else ""
 

@@ -154,7 +154,10 @@ def _is_day(words: Sequence[str], kinds: Sequence[str], number: int) -> bool:
 
 def _without_fillers(words: Sequence[str]) -> str:
     name = " ".join(words).strip(" ,:：")
+    folded = name.casefold()
     for filler in _FILLERS:
+        if filler not in folded:
+            continue
         folded = name.casefold()
         if folded == filler:
             return ""

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 _NOT_ALPHABET = re.compile(rb"[^A-Za-z0-9+/=]+")
-_WHITE = re.compile(rb"[\s\x00]+")
+_WHITE = b" \t\n\r\x0b\x0c\x00"
 _PADDED = re.compile(rb"=+")
 _KNOWN = ("", "7bit", "8bit", "binary", "none")
 
@@ -35,7 +35,12 @@ def decode(body: bytes, encoding: str) -> Content:
 
 def base64(body: bytes) -> Content:
     """Decode base64 with stray bytes passed over, padding inside allowed, and an incomplete end dropped."""
-    body = _WHITE.sub(b"", body)
+    body = body.translate(None, _WHITE)
+    try:
+        return Content(binascii.a2b_base64(body, strict_mode=True))
+    except binascii.Error:
+        # Damaged or not, all that follows reads it.
+        pass
     clean = _NOT_ALPHABET.sub(b"", body)
     stray = len(clean) != len(body)
     data: list[bytes] = []

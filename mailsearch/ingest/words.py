@@ -10,7 +10,8 @@ _QUOTE_PREFIX = re.compile(r"(?m)^[ \t]{0,3}(?:>[ \t]?)+")
 
 def words(text: str) -> list[str]:
     """The words of *text* in order, folded for comparison."""
-    text = _QUOTE_PREFIX.sub("", text)
+    if ">" in text:
+        text = _QUOTE_PREFIX.sub("", text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return _WORD.findall(text.casefold())
