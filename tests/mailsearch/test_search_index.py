@@ -7,12 +7,14 @@ import psycopg
 import pytest
 from asgiref.sync import async_to_sync
 
-from mailsearch.hits import SearchRequest, SearchResult
+from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.scope import Scope
 from mailsearch.search import engine, semantic
 from mailsearch.search.narrowing import whole
 from mailsearch.sessions import dsn, pool
 from tests.mailsearch.posting import Letter, Office
+from tests.mailsearch.test_search_isolation import embed
+from tests.mailsearch.test_search_scope import Compass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MANY = 4_000
@@ -117,21 +119,32 @@ def test_vectors_of_another_model_are_not_compared() -> None:
     assert async_to_sync(nearest)() == [posted[1].pk]
 
 
-def test_two_tenants_at_once_through_one_pool_never_mix() -> None:
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
+    """Also where some of them are cancelled on their way: whoever takes their connection sees nothing of theirs."""
     offices = [Office(), Office()]
     for number, office in enumerate(offices):
-        office.post("sales", *(Letter(f"harbour plan {number}", subject=f"of {number}") for _ in range(3)))
+        posted = office.post("sales", *(Letter(f"harbour plan {number}", subject=f"of {number}") for _ in range(3)))
+        embed(office, "sales", posted)
     scopes = [office.scope("sales") for office in offices]
 
+    async def ask(number: int) -> tuple[int, set[str]]:
+        result = await engine.search(scopes[number], SearchRequest("harbour", mode=mode), embedder=Compass())
+        return number, {f"{hit.head.subject}|{hit.excerpts[0].text}|{hit.copies}" for hit in result.hits}
+
     async def hammer() -> list[tuple[int, set[str]]]:
-        async def ask(number: int) -> tuple[int, set[str]]:
-            result = await engine.search(scopes[number], SearchRequest("harbour", mode="keyword"))
-            return number, {hit.head.subject for hit in result.hits}
-
         async with pool(size=3):
-            return await asyncio.gather(*(ask(one % 2) for one in range(60)))
+            asked = [asyncio.create_task(ask(one % 2)) for one in range(60)]
+            for one in asked[::5]:
+                # Each a little later than the one before.
+                await asyncio.sleep(0)
+                one.cancel()
+            found = await asyncio.gather(*asked, return_exceptions=True)
+        return [one for one in found if not isinstance(one, BaseException)]
 
-    assert all(found == {f"of {number}"} for number, found in async_to_sync(hammer)())
+    found = async_to_sync(hammer)()
+    assert len(found) == 48
+    assert all(seen == {f"of {number}|harbour plan {number}|3"} for number, seen in found)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Mail outside a scope changes nothing that its reader sees, and thousands of random searches agree with an oracle."""
 
 import asyncio
+import os
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,17 +12,19 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from mailsearch.hits import Mode, SearchRequest
+from mailsearch.hits import Filters, Mode, SearchRequest
 from mailsearch.ingest import counting
 from mailsearch.models import Message, Thread
 from mailsearch.scope import Scope
-from mailsearch.search import contacts, coverage, engine, reading, related
+from mailsearch.search import contacts, coverage, engine, listing, reading, related
 from mailsearch.sessions import bound, pool
-from tests.mailsearch.posting import START, Letter, Office
+from tests.mailsearch.posting import START, Letter, Office, split_address
 from tests.mailsearch.test_search_scope import Compass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
+# For each reader a dozen searches and look-ups; a hundred rounds ask some fifteen thousand times.
+ROUNDS = int(os.environ.get("ISOLATION_ROUNDS", "3"))
 VOCABULARY = ("harbour", "contract", "tyres", "golf", "invoice", "winter")
 PEOPLE = ("Ann Abel <ann@abel.example>", "Bob Baker <bob@baker.example>", "Cy <cy@cole.example>")
 
@@ -44,6 +48,7 @@ def everything(scope: Scope, thread: str, message: str) -> list[Any]:
             results.append(await reading.thread(scope, thread))
             results.append(await related.find_related(scope, message))
             results.append(await contacts.search(scope, ""))
+            results.append(await listing.messages(scope, Filters()))
             results.append(await coverage.of(scope))
             return results
 
@@ -104,12 +109,25 @@ class Mail:
     """What the oracle knows of a message."""
 
     public_id: str
+    thread: str
     mailbox: str
     folder: str
-    words: frozenset[str]
+    body: str
     sender: str
     received_at: datetime
     hidden: bool
+
+    @property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.body.split()) & set(VOCABULARY)
+
+    @property
+    def address(self) -> str:
+        return split_address(self.sender)[1]
+
+    def holds(self, excerpt: str) -> bool:
+        """Whether these words are of this message alone; each body ends with a number of its own."""
+        return excerpt in (self.body, "-")
 
 
 @dataclass(frozen=True)
@@ -138,7 +156,7 @@ def _mails(office: Office, chance: random.Random) -> list[Mail]:
     for mailbox in ("sales", "ann", "bob"):
         letters = [
             Letter(
-                " ".join(chance.sample(VOCABULARY, chance.randint(1, 4))) + f" number{n}",
+                " ".join(chance.sample(VOCABULARY, chance.randint(1, 4))) + f" {mailbox}{n}",
                 subject="-",
                 sender=chance.choice(PEOPLE),
                 folder=chance.choice(["INBOX", "Work", "Work/Old", "Trash"]),
@@ -155,9 +173,10 @@ def _mails(office: Office, chance: random.Random) -> list[Mail]:
         found += [
             Mail(
                 one.public_id,
+                one.thread.public_id,
                 mailbox,
                 letter.folder,
-                frozenset(letter.body.split()) & set(VOCABULARY),
+                letter.body,
                 letter.sender,
                 one.received_at,
                 letter.quarantined or one.pk in deleted,
@@ -196,7 +215,7 @@ def _cases(word: str, person: str, day: datetime) -> list[tuple[str, Callable[[M
 async def _check_reader(reader: Reader, mails: list[Mail], seed: int) -> None:
     chance = random.Random(seed)
     visible = {mail.public_id: mail for mail in mails if reader.sees(mail)}
-    for _ in range(10):
+    for _ in range(ROUNDS):
         word, person = chance.choice(VOCABULARY), chance.choice(PEOPLE)
         day = START + timedelta(days=chance.randint(0, 30))
         for text, matches in _cases(word, person, day):
@@ -205,12 +224,33 @@ async def _check_reader(reader: Reader, mails: list[Mail], seed: int) -> None:
             assert found <= set(visible)
             if not result.refused:
                 assert found == {one for one, mail in visible.items() if matches(mail)}
-        result = await engine.search(reader.scope, SearchRequest(word, "semantic", limit=100), embedder=Compass())
-        assert {hit.head.message_id for hit in result.hits} == set(visible)
-        assert result.total == len(visible)
-        outside = chance.choice(mails)
-        read = await reading.message(reader.scope, outside.public_id)
-        assert (read is not None) == (outside.public_id in visible)
+        for mode in ("semantic", "hybrid"):
+            result = await engine.search(reader.scope, SearchRequest(word, mode, limit=100), embedder=Compass())
+            assert {hit.head.message_id for hit in result.hits} == set(visible)
+            assert result.total == len(visible)
+            assert all(hit.copies == 1 for hit in result.hits)
+            assert all(visible[hit.head.message_id].holds(one.text) for hit in result.hits for one in hit.excerpts)
+        await _check_reading(reader, visible, chance.choice(mails))
+
+
+async def _check_reading(reader: Reader, visible: dict[str, Mail], asked: Mail) -> None:
+    """What is looked up by its id, or beside it, is what the reader may see."""
+    may = asked.public_id in visible
+    read = await reading.message(reader.scope, asked.public_id)
+    assert (read is not None) == may
+    assert (await reading.raw(reader.scope, asked.public_id) is not None) == may
+    thread = await reading.thread(reader.scope, asked.thread)
+    assert [one.head.message_id for one in thread or ()] == ([asked.public_id] if may else [])
+    found = await related.find_related(reader.scope, asked.public_id, 100)
+    assert (found is not None) == may
+    assert {hit.head.message_id for hit in found or ()} <= set(visible) - {asked.public_id}
+    known = {one.address: one.messages for one in await contacts.search(reader.scope, "")}
+    senders = Counter(mail.address for mail in visible.values())
+    assert {address: known.get(address, 0) for address in senders} == senders
+    assert set(known) <= {*senders, "sales@shop.example"}
+    page = await listing.messages(reader.scope, Filters(), 100)
+    assert {head.message_id for head in page.heads} == set(visible)
+    assert (await coverage.of(reader.scope)).messages_in_scope == len(visible)
 
 
 def test_threads_are_followed_even_in_a_loop() -> None:
