@@ -1,6 +1,8 @@
 """The evaluation of questions: verdicts, bad input, and a whole run over a little mail."""
 
+import asyncio
 import json
+import time
 from collections.abc import Iterator
 from email.message import EmailMessage
 from pathlib import Path
@@ -9,10 +11,13 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from agentic.core.ports import ToolCall
 from agentic.evaluation import questions
 from agentic.evaluation.questions.cases import Case, Cited, Gold, judge, read
+from agentic.evaluation.questions.twins import Lacking
 from agentic.evaluation.report import BadInput
 from mailsearch.models import Tenant
+from tests.standins.mail_toolbox import MailToolbox, message
 
 GOLD = Gold("1@nordlicht.example", "We accept liability for the damage to the Golf.")
 
@@ -72,6 +77,16 @@ def test_a_file_that_is_no_text_is_bad_input(tmp_path: Path) -> None:
         read(file)
 
 
+def test_a_deletion_twin_lacks_every_message_that_holds_the_answer() -> None:
+    answer = message(1, GOLD.quote, sender="claims@nordlicht.example")
+    quoting = message(2, f"> {GOLD.quote}\n\nThank you.", sender="jo@brandt.example")
+    other = message(3, "The choir meets on Thursday.", sender="bo@choir.example")
+    call = ToolCall("call_1", "search", {"query": "the"})
+    lacking = Lacking(MailToolbox(answer, quoting, other), case())
+    found = asyncio.run(lacking.call(call, frozenset(), time.monotonic() + 60))
+    assert [one.message for one in found.messages] == [other]
+
+
 @pytest.fixture
 def mail(tmp_path: Path) -> Path:
     """Two corpora of a few messages each."""
@@ -117,9 +132,12 @@ def no_evaluation_left() -> Iterator[None]:
 def test_questions_are_asked_of_their_own_corpus_and_of_a_scope_that_lacks_it(
     mail: Path, file: Path, no_evaluation_left: None
 ) -> None:
-    report = questions.run(file, {"mail": mail, "model": "extractive"})
+    report = questions.run(file, {"mail": mail, "model": "extractive", "seconds": 60})
     assert (report.n, report.agree, report.differ, report.ok) == (2, 2, (), True)
     assert report.gates["leaks"].value == 0
+    assert report.figures["twins"] == {
+        "asked": 1, "leaked": 0, "answered_out_of_scope": 0, "answered_deleted": 0, "answered_older": 0
+    }  # fmt: skip
     assert report.figures["answerable"] == {"right": 1, "wrong": 0, "refused": 0}
     baselines: Any = report.figures["baselines"]
     assert set(baselines) == {"refuse_all", "top_hit", "one_search"}
