@@ -132,6 +132,8 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         max_size=size or settings.PM_POOL_SIZE,
         timeout=30,
         open=False,
+        # Else each of them fails one request after the database was restarted.
+        check=AsyncConnectionPool.check_connection,
         kwargs={"prepare_threshold": None, "autocommit": True},
     )
     await opened.open()

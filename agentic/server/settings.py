@@ -113,6 +113,8 @@ DATABASES = {
         # Prepared plans would ignore a later SET LOCAL.
         "OPTIONS": {"prepare_threshold": None, "pool": {"min_size": 0, "max_size": PM_POOL_SIZE, "timeout": 10}},
         "CONN_MAX_AGE": 0,
+        # Else each connection of the pool fails one request after the database was restarted.
+        "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
     }
 }

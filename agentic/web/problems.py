@@ -4,7 +4,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+import psycopg
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, status
 
@@ -40,6 +42,7 @@ CATALOGUE: Mapping[str, tuple[int, str]] = {
     "audit-unavailable": (503, "The run could not be written down, so there is no answer."),
     "verification-timeout": (503, "The answer could not be verified in time."),
     "search-unavailable": (503, "The mail can't be searched just now."),
+    "store-unavailable": (503, "What is stored can't be reached just now."),
 }
 
 # What whoever meets one can do about it.
@@ -64,6 +67,7 @@ REMEDIES: Mapping[str, str] = {
     "audit-unavailable": "Try again: what can't be written down is not answered.",
     "verification-timeout": "Send fewer sentences, or cite fewer or shorter messages; then try again.",
     "search-unavailable": "Try again in a second.",
+    "store-unavailable": "Try again in a second; a run that had begun goes on or is closed, and is found under its id.",
 }
 
 
@@ -143,6 +147,8 @@ def _telling(error: Exception) -> Problem | None:
         case TooManyRuns(limit=limit, whose=whose):
             detail = f"{limit} runs of this {whose} are under way; wait for one to end."
             return Problem("too-many-runs", detail, retry_after=1)
+        case OperationalError() | InterfaceError() | psycopg.OperationalError() | psycopg.InterfaceError():
+            return Problem("store-unavailable", "Try again.", retry_after=1)
         case AuditUnavailable():
             return Problem("audit-unavailable", "Try again.", retry_after=1)
         case exceptions.ValidationError(detail=detail):

@@ -29,6 +29,7 @@ FAULTS = {
     "internal-error": Problem("internal-error", "It was recorded; try again later."),
     "audit-unavailable": Problem("audit-unavailable", "Try again.", retry_after=1),
     "search-unavailable": Problem("search-unavailable", "Try again.", retry_after=1),
+    "store-unavailable": Problem("store-unavailable", "Try again.", retry_after=1),
     "too-slow": Problem("too-slow", "Send the body at once, and on a better line try again."),
     "too-many-runs": Problem(
         "too-many-runs", "4 runs of this caller are under way; wait for one to end.", retry_after=1
