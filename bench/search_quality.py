@@ -43,7 +43,8 @@ def questions(lines: Iterable[str]) -> list[Question]:
         row = json.loads(line)
         if not row.get("answerable"):
             continue
-        gold = frozenset(one.strip("<>") for one in [*row["gold_message_ids"], *row.get("alt_message_ids", ())])
+        named = [*(one["message_id"] for one in row["gold"]), *row.get("alt_message_ids", ())]
+        gold = frozenset(one.strip("<>") for one in named)
         found.append(Question(row["id"], row["question"], gold, "question"))
         if row.get("paraphrase"):
             found.append(Question(f"{row['id']}-p", row["paraphrase"], gold, "paraphrase"))
@@ -71,10 +72,13 @@ async def measure(tenant: str, asked: Sequence[Question], *, verbose: bool) -> M
     async with pool():
         # The first query of a process loads the embedding model.
         await engine.search(scope, SearchRequest("warm up"), patience=60)
-        return {mode: await _measure_mode(scope, mode, asked, verbose) for mode in MODES}
+        return {mode: await measure_mode(scope, mode, asked, verbose=verbose) for mode in MODES}
 
 
-async def _measure_mode(scope: "Scope", mode: Mode, asked: Sequence[Question], verbose: bool) -> Mapping[str, object]:
+async def measure_mode(
+    scope: "Scope", mode: Mode, asked: Sequence[Question], *, verbose: bool = False
+) -> Mapping[str, object]:
+    """Figures of one mode by kind of question, with the median of milliseconds."""
     from mailsearch.hits import SearchRequest
     from mailsearch.search import engine
 

@@ -3,6 +3,7 @@
 from email import message_from_bytes
 from pathlib import Path
 
+from bench import _recombined, search_quality
 from bench._mail import SAMPLE, write_corpus
 
 
@@ -21,3 +22,25 @@ def test_benchmark_mail_is_the_same_each_time_and_no_message_twice(tmp_path: Pat
     known = {message_from_bytes(mail)["Message-ID"] for mail in mails}
     answers = [message_from_bytes(mail)["In-Reply-To"] for mail in mails]
     assert sum(one in known for one in answers if one) > count / 4
+
+
+def test_recombined_messages_are_the_same_each_time_and_answer_each_other() -> None:
+    texts = [_recombined.Paragraph(f"The {word} was repaired on Monday, as we said.", "en") for word in "abcdef"]
+    made, again = (list(_recombined.messages("one", 200, texts, seed=7)) for _ in range(2))
+    assert [one.index.places for one in made] == [one.index.places for one in again]
+    assert len({one.words_sha256 for one in made}) == 200
+    assert all(one.spans for one in made)
+    known = {one.link.own for one in made}
+    answers = [one for one in made if one.link.chain]
+    assert len(answers) > 50
+    assert all(one.link.chain[0] in known and one.parsed.body.regions for one in answers)
+
+
+def test_questions_name_all_messages_that_answer_them() -> None:
+    row = (
+        '{"id": "q1", "question": "When?", "paraphrase": "On what day?", "answerable": true, '
+        '"gold": [{"message_id": "<a@x>", "quote": "on Monday"}], "alt_message_ids": ["<b@x>"]}'
+    )
+    asked = search_quality.questions([row, row.replace("true", "false")])
+    assert [(one.text, one.kind) for one in asked] == [("When?", "question"), ("On what day?", "paraphrase")]
+    assert {one.gold for one in asked} == {frozenset({"a@x", "b@x"})}
