@@ -4,7 +4,8 @@ Asked is over recombined sample mail (BENCH_MESSAGES of it, 5,000 if not set) wi
 after a second, by quoting what it is shown. Everything is written as in service: trace, evidence, sentences, response.
 Statements, transactions and processor milliseconds a run mean something on a busy machine, too.
 
-The mail is stored once and kept under build/bench (or BENCH_CACHE): 100,000 messages take some minutes the first time.
+The mail is stored once and kept under build/bench (or BENCH_CACHE). BENCH_STORE names the folder of a store that
+`python -m bench search` has made, with vectors: asked is then over the largest of its tenants.
 """
 
 import json
@@ -24,7 +25,8 @@ _LONGEST = 7_200
 
 def run(messages: int = MESSAGES) -> Mapping[str, object]:
     """The figures over *messages* generated messages; `open_ratio` is p95 under arrivals over p95 alone."""
-    folder = corpus(messages)
+    store = os.environ.get("BENCH_STORE", "")
+    folder = Path(store) if store else corpus(messages)
     done = subprocess.run(
         [sys.executable, "-m", "bench._asking", str(folder)],
         env={**os.environ, **stored_in(folder)},
