@@ -78,6 +78,30 @@ def test_a_later_mail_of_the_thread_that_changes_a_date_is_told_first(reader: Ex
     assert told.find("14 April") < (told.find("7 April") if "7 April" in told else len(told))
 
 
+def test_each_part_of_a_question_is_answered_by_a_sentence_of_its_own(reader: ExtractiveReader) -> None:
+    asked = "When does Nordlicht want the photos of the Golf, and did it accept liability for the damage to the Golf?"
+    photos = desk(4, "Please send us the photos of the Golf by 7 April 2026.")
+    told = answer(reader, asked, ACCEPTED, photos, *OTHERS)
+    assert "7 April 2026" in told
+    assert "We accept liability" in told
+    assert answer(reader, asked, ACCEPTED, *OTHERS) == ""
+    assert answer(reader, asked, photos, *OTHERS) == ""
+
+
+def test_a_line_of_a_form_answers(reader: ExtractiveReader) -> None:
+    lines = "Pocket money for the children: EUR 15\n\nShoes: two pairs"
+    form = message(3, lines, subject="Class trip to Sandholm")
+    asked = "How much pocket money for the children is there on the class trip to Sandholm?"
+    assert "EUR 15" in answer(reader, asked, form, *OTHERS)
+
+
+def test_what_somebody_asked_for_is_told_by_their_own_question(reader: ExtractiveReader) -> None:
+    body = "Would you please calculate the premium for the Golf with 9,000 km a year?"
+    asking = message(3, body, sender="jo@brandt.example", name="Jo Brandt")
+    asked = "For how many km a year did Jo ask the premium for the Golf to be calculated?"
+    assert "9,000 km" in answer(reader, asked, asking, *OTHERS)
+
+
 def test_words_that_a_mail_only_repeats_are_no_answer_of_its_own(reader: ExtractiveReader) -> None:
     body = "> We accept liability for the damage to the Golf.\n\nThank you, I have seen that."
     head = message(3, body, sender="jo@brandt.example", name="Jo Brandt")

@@ -1,7 +1,8 @@
 """From scored sentences to the ones that are given as the answer, or to none."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from agentic.llm.extractive import patterns, weights
 from agentic.llm.extractive.contacts import contact_lines
@@ -11,7 +12,10 @@ from agentic.llm.extractive.question import Ask, Question
 from agentic.llm.extractive.reading import Reading
 from agentic.llm.extractive.scoring import Candidate, Corpus, Embed, Features, Scorer, gather
 
-PER_ASK = 3
+# Sentences given at most to a question, and to each part of a question in parts.
+PER_QUESTION, PER_PART = 4, 3
+# So many of the best sentences of each part are tried against those of the other parts.
+_TRIED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,32 +26,66 @@ class Choice:
     chosen: tuple[Candidate, ...]
     # Everything that was looked at, best first.
     considered: tuple[Candidate, ...]
+    # The one that the others only go with.
+    surest: Candidate | None = None
 
 
 def choose(question: Question, readings: list[Reading], embed: Embed | None) -> list[Choice]:
     """Choose for each ask of *question* among the sentences of *readings*."""
     corpus = gather(readings, find_people(question, readings))
-    choices = [_choose_for(question, ask, corpus, embed) for ask in question.asks]
-    sure = {candidate.reading.head.thread_id for choice in choices for candidate in choice.chosen[:1]}
-    return [choice if choice.chosen else _beside(choice, sure) for choice in choices]
+    found = [_considered(question, ask, corpus, embed) for ask in question.asks]
+    passing = [_passing(ask, candidates) for ask, candidates in zip(question.asks, found, strict=True)]
+    firsts = _firsts(question.asks, passing)
+    if firsts is None:
+        return [Choice(ask, (), tuple(one)) for ask, one in zip(question.asks, found, strict=True)]
+    at_most = PER_QUESTION if len(firsts) == 1 else PER_PART
+    taken = {_bare(first) for first in firsts}
+    choices = []
+    for ask, first, there, considered in zip(question.asks, firsts, passing, found, strict=True):
+        chosen = _with_others(first, there, taken, at_most)
+        taken.update(_bare(one) for one in chosen)
+        choices.append(Choice(ask, chosen, tuple(considered), first))
+    return choices
 
 
-def _choose_for(question: Question, ask: Ask, corpus: Corpus, embed: Embed | None) -> Choice:
+def _considered(question: Question, ask: Ask, corpus: Corpus, embed: Embed | None) -> list[Candidate]:
     contacts = _contacts(question, ask, corpus)
     if contacts is not None:
-        return Choice(ask, tuple(contacts[:1]), tuple(contacts))
+        return contacts[:1]
     candidates = Scorer(question, ask, corpus).candidates(embed)
     for candidate in candidates:
         candidate.score = weights.score(candidate.features)
     candidates.sort(key=lambda one: (-one.score, one.reading.head.message_id, one.index))
-    at_least = weights.ANSWERS if len(question.asks) == 1 else weights.ANSWERS_EACH
-    return Choice(ask, _sure_ones(ask, candidates, at_least), tuple(candidates))
+    return candidates
 
 
-def _beside(choice: Choice, threads: set[str]) -> Choice:
-    """The same ask with less asked of it, in a thread that surely answers another ask of the same question."""
-    there = [one for one in choice.considered if one.reading.head.thread_id in threads]
-    return Choice(choice.ask, _sure_ones(choice.ask, there, weights.ANSWERS_BESIDE), choice.considered)
+def _firsts(asks: Sequence[Ask], passing: Sequence[Sequence[Candidate]]) -> tuple[Candidate, ...] | None:
+    """The surest sentence of each ask, another one for each; None where they are not sure enough together.
+
+    What answers one part best often looks like an answer to the others as well; only with a sentence of its own is a
+    part likely to be answered. One sentence may tell two things of different kinds, such as a date and an amount.
+    """
+    if len(asks) == 1:
+        first = passing[0][:1]
+        return tuple(first) if first and first[0].score >= weights.ANSWERS else None
+    best: tuple[Candidate, ...] | None = None
+    for firsts in product(*(one[:_TRIED] for one in passing)):
+        if _distinct(asks, firsts) and (best is None or _sum(firsts) > _sum(best)):
+            best = firsts
+    if best is None or min(one.score for one in best) < weights.ANSWERS_EACH:
+        return None
+    return best if _sum(best) / len(best) >= weights.ANSWERS_TOGETHER else None
+
+
+def _distinct(asks: Sequence[Ask], firsts: Sequence[Candidate]) -> bool:
+    kinds: dict[str, list[str]] = {}
+    for ask, first in zip(asks, firsts, strict=True):
+        kinds.setdefault(_bare(first), []).append(ask.expectation.kind)
+    return all(len(set(told) & STRICT) == len(told) for told in kinds.values() if len(told) > 1)
+
+
+def _sum(firsts: Sequence[Candidate]) -> float:
+    return sum(one.score for one in firsts)
 
 
 def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] | None:
@@ -62,22 +100,30 @@ def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] |
     return [Candidate(reading, index, Features(), weights.CONTACT_SCORE) for reading, index in lines]
 
 
-def _sure_ones(ask: Ask, candidates: Sequence[Candidate], at_least: float) -> tuple[Candidate, ...]:
+def _passing(ask: Ask, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those of *candidates* that may stand; none where the best of all may not."""
     # Words that somebody passed on are taken from the mail that wrote them, where that is at hand.
     first_hand = {_bare(one) for one in candidates if not one.sentence.forwarded}
     candidates = [one for one in candidates if not (one.sentence.forwarded and _bare(one) in first_hand)]
     # Where somebody is asked about, mail in which they have no part says nothing.
     candidates = [one for one in candidates if one.features.speaker > weights.NO_PART]
     passing = [one for one in candidates if not _is_vetoed(ask, one)]
-    if not passing or passing[0].score < at_least or passing[0] is not candidates[0]:
-        return ()
-    first = passing[0]
-    lowest = max(weights.FOLLOWS, first.score - weights.BELOW_FIRST)
-    others = [one for one in passing[1:] if one.sentence.text != first.sentence.text]
-    later = [one for one in others if _corrects(one, first)] if ask.expectation.kind in STRICT else []
+    return passing if passing and passing[0] is candidates[0] else []
+
+
+def _with_others(
+    first: Candidate, passing: Sequence[Candidate], taken: Collection[str], at_most: int
+) -> tuple[Candidate, ...]:
+    """The *first* with a later correction before it and others behind it, none that is *taken*."""
+    others = [one for one in passing if one is not first and _bare(one) not in taken]
+    later = [one for one in others if _corrects(one, first)]
     later.sort(key=lambda one: -one.reading.head.received_at.timestamp())
-    more = [one for one in others if one.score >= lowest and one not in later[:1]]
-    return tuple([*later[:1], first, *more][:PER_ASK])
+    lowest = first.score - weights.BELOW_FIRST
+    chosen = {_bare(one): one for one in (*later[:1], first)}
+    for one in others:
+        if one.score >= lowest and len(chosen) < at_most:
+            chosen.setdefault(_bare(one), one)
+    return tuple(chosen.values())
 
 
 def _bare(candidate: Candidate) -> str:
@@ -97,6 +143,6 @@ def _corrects(candidate: Candidate, first: Candidate) -> bool:
     if head.thread_id != before.thread_id or head.received_at <= before.received_at:
         return False
     if patterns.line("correction").search(_bare(candidate)):
-        return candidate.score >= weights.CHANGES_AT_LEAST
+        return candidate.score >= first.score - weights.CHANGES_BELOW
     as_near = candidate.features.around >= first.features.around - weights.AS_MUCH_AROUND
     return as_near and candidate.score >= first.score - weights.CORRECTS_BELOW

@@ -24,7 +24,6 @@ def draft(choices: list[Choice], language: str, sources: Mapping[str, MessageTex
     cache = SourceCache()
     sentences: dict[str, DraftSentence] = {}
     for choice in choices:
-        surest = max(choice.chosen, key=lambda one: one.score, default=None)
         stood = []
         for candidate in choice.chosen:
             before = choice.ask.expectation.kind == "reason"
@@ -32,7 +31,7 @@ def draft(choices: list[Choice], language: str, sources: Mapping[str, MessageTex
             if sentence is not None:
                 sentences.setdefault(sentence.text, sentence)
                 stood.append(candidate)
-        if not any(candidate is surest for candidate in stood):
+        if not any(candidate is choice.surest for candidate in stood):
             return ()
     return tuple(sentences.values())
 

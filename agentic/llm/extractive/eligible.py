@@ -1,5 +1,6 @@
 """Which sentences may be an answer at all: no greetings, headers, code, footers, questions, or orders to a machine."""
 
+import re
 from collections.abc import Iterable
 
 from agentic.llm.extractive import patterns
@@ -13,6 +14,9 @@ _FEWEST_TELLING = 2
 _FOOTER_SENDERS = 3
 _LETTERS_AT_LEAST = 0.6
 _LONG, _LETTERS_OF_LONG = 8, 0.5
+# Rows of a table and lines of a form hold more figures than words.
+_CELLS = re.compile(r"\w\s*(?:[|\t]|:\s)\s*\S")
+_LETTERS_OF_CELLS = 0.25
 # Kinds that a signature may answer.
 _SIGNED = CONTACT | {"url", "identifier", "place"}
 
@@ -31,8 +35,8 @@ class Footers:
         return _bare(sentence.text) in self._shared
 
 
-def is_eligible(sentence: Sentence, kind: str) -> bool:
-    """Whether *sentence* may answer a question of *kind*."""
+def is_eligible(sentence: Sentence, kind: str, *, wishes: bool = False) -> bool:
+    """Whether *sentence* may answer a question of *kind*; with *wishes* what it asks for may be the answer."""
     text = sentence.text
     if gives_orders(text) or is_header(text) or patterns.line("patch").search(text):
         return False
@@ -40,7 +44,8 @@ def is_eligible(sentence: Sentence, kind: str) -> bool:
         return False
     if kind in CONTACT or kind == "identifier":
         return True
-    if text.rstrip("\"' )*").endswith(("?", "؟", "？")) or patterns.line("salutation").match(text):
+    asks = text.rstrip("\"' )*").endswith(("?", "؟", "？"))
+    if (asks and not wishes) or patterns.line("salutation").match(text):
         return False
     if patterns.line("unsure").search(" ".join(text.split())):
         return False
@@ -62,6 +67,8 @@ def _says_something(sentence: Sentence, kind: str) -> bool:
     letters = sum(sign.isalpha() or sign.isspace() for sign in sentence.text)
     # Long sentences may hold a path, a command, or a piece of data between their words.
     least = _LETTERS_AT_LEAST if len(sentence.words) < _LONG else _LETTERS_OF_LONG
+    if kind in STRICT and _CELLS.search(sentence.text):
+        least = _LETTERS_OF_CELLS
     if letters < least * len(sentence.text):
         return False
     # Who asks for a figure may be told it with one word: "91 points!"

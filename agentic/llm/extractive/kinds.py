@@ -7,7 +7,8 @@ from agentic.llm.extractive import patterns
 
 # An answer to a question of these kinds holds a thing of the kind; without one it is none.
 CONTACT = frozenset(("phone", "email", "postal"))
-STRICT = CONTACT | {"url", "date", "time", "money", "percent", "count", "quantity", "version", "identifier", "person"}
+_FIGURES = frozenset(("date", "time", "when", "money", "percent", "count", "quantity", "version", "identifier"))
+STRICT = CONTACT | _FIGURES | {"url", "person"}
 
 _CAPITAL = re.compile(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w'’-]+")
 # Whoever writes so may be who is asked for.
@@ -44,6 +45,8 @@ def holds(kind: str, text: str, question: str) -> bool:
     """Whether *text* holds something of *kind* that is not already in *question*."""
     if kind == "person":
         return _FIRST_PERSON.search(text) is not None or _names_somebody(text, question)
+    if kind == "when":
+        return holds("date", text, question) or holds("time", text, question)
     if kind == "place":
         return any(name not in question for name in _CAPITAL.findall(text))
     pattern = patterns.held(kind)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from agentic.llm.extractive.people import name_runs
-from agentic.llm.extractive.question import Question
+from agentic.llm.extractive.question import Ask, Question
 from agentic.llm.extractive.reading import Reading
 from agentic.llm.extractive.scoring import Candidate
 
-SEARCHES_AT_MOST = 5
-THREADS_AT_MOST = 3
+SEARCHES_AT_MOST = 6
+THREADS_AT_MOST = 4
 _WORDS_AT_MOST = 12
 _LIMIT = 10
 
@@ -27,7 +27,8 @@ def first_searches(question: Question, done: Sequence[str]) -> list[Call]:
         for name in names[:2]
         if things
     ]
-    queries = [*question.exact[:1], " ".join(things), " ".join(proper), *(ask.text for ask in question.asks[1:])]
+    parts = [_whole(ask) for ask in question.asks] if len(question.asks) > 1 else []
+    queries = [*question.exact[:1], *parts, " ".join(things), " ".join(proper)]
     calls.extend(("search", {"query": query[:300], "limit": _LIMIT}) for query in queries)
     return _new(calls, done)[:SEARCHES_AT_MOST]
 
@@ -40,6 +41,11 @@ def threads_to_read(candidates: Iterable[Candidate], readings: Sequence[Reading]
     for reading in readings:
         best.setdefault(reading.head.thread_id, reading.label)
     return [("read_thread", {"thread": label, "limit": 20}) for label in list(best.values())[:THREADS_AT_MOST]]
+
+
+def _whole(ask: Ask) -> str:
+    """A part of a question as a query of its own, with the words that it takes from the part beside it."""
+    return " ".join([ask.text.strip(), *(term.raw for term in ask.terms if term.shared)][:_WORDS_AT_MOST])
 
 
 def _new(calls: Iterable[Call], done: Sequence[str]) -> list[Call]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from agentic.core.answer import DraftSentence
@@ -79,9 +79,11 @@ class ExtractiveReader:
                 self._embed([text])
 
 
-def _best_of(choices: Iterable[choosing.Choice]) -> list[Candidate]:
+def _best_of(choices: Sequence[choosing.Choice]) -> list[Candidate]:
+    """The best of each part of the question first, then all others by their scores."""
+    firsts = [choice.considered[0] for choice in choices if choice.considered]
     best = [candidate for choice in choices for candidate in choice.considered[:10]]
-    return sorted(best, key=lambda candidate: -candidate.score)
+    return [*firsts, *sorted(best, key=lambda candidate: -candidate.score)]
 
 
 def _has_called(prompt: Prompt, tool: str) -> bool:

@@ -114,6 +114,8 @@ def read_message(shown: ShownMessage) -> Reading:
             sentences.extend(_sentences(part, start, end))
         visible.update(word.stem for word in words_of(part.filename))
     head = shown.message.head
+    # Mail seldom names the year in which it was written.
+    visible.add(str(head.received_at.year))
     people = frozenset(
         word.stem
         for person in (head.sender, *head.to, *head.cc)

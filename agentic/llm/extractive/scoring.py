@@ -1,18 +1,20 @@
 """How well each sentence of the mail shown answers what is asked, as features for weights set on known answers."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from agentic.llm.extractive import patterns
 from agentic.llm.extractive.eligible import Footers, is_eligible
 from agentic.llm.extractive.kinds import STRICT, holds
 from agentic.llm.extractive.people import Person
 from agentic.llm.extractive.question import Ask, Question, Term
 from agentic.llm.extractive.reading import Reading, Sentence
-from agentic.llm.extractive.words import fold, similarity, stop_words
+from agentic.llm.extractive.words import Word, fold, similarity, stop_words, words_of
 
 Embed = Callable[[Sequence[str]], "np.ndarray[Any, Any]"]
 
@@ -21,6 +23,10 @@ _NEXT, _NEAR, _ANSWERED, _SUBJECT, _MAIL, _THREAD = 0.8, 0.6, 0.6, 0.6, 0.4, 0.2
 _EMBEDDED_AT_MOST = 24
 _EMBEDDED_CHARACTERS = 300
 _NEAR_FORM = 0.75
+# Words lent by another part of the question count less, and are never missed.
+_SHARED = 0.5
+# "Total amount:" or the first cell of a row: what a line says that it gives.
+_LABEL = re.compile(r"^[^:|]{2,80}?(?=\s*[:|]\s)")
 
 # A first order, a message, the place of a sentence in it, and how far it covers the question.
 _Rough = tuple[float, Reading, int, tuple[float, ...]]
@@ -44,6 +50,14 @@ class Features:
     proper_missing: float = 0.0
     head: float = 0.0
     worst: float = 0.0
+    # How early the mail came among all that was found.
+    rank: float = 0.0
+    # How much of a line's own label is asked for.
+    label: float = 0.0
+    # How alike the whole question is to the sentence, where `alike` is of the part that is asked.
+    whole: float = 0.0
+    # The share of the sentence's words that are the question's.
+    precise: float = 0.0
 
     def row(self) -> list[float]:
         return [getattr(self, name) for name in self.__slots__]
@@ -74,6 +88,9 @@ class Corpus:
     # Thread id to the stems of everything visible in it, people included.
     threads: dict[str, frozenset[str]]
     footers: Footers
+    # Label to how early its message came among those shown, 1 for the first search's first. A mail that was read for
+    # its thread has half of what its thread has.
+    ranks: dict[str, float]
 
 
 def gather(readings: list[Reading], people: tuple[Person, ...]) -> Corpus:
@@ -93,7 +110,17 @@ def gather(readings: list[Reading], people: tuple[Person, ...]) -> Corpus:
         total,
         {name: frozenset(stems) for name, stems in threads.items()},
         Footers(readings),
+        _ranks(readings),
     )
+
+
+def _ranks(readings: Sequence[Reading]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for place, reading in enumerate(readings):
+        best.setdefault(reading.head.thread_id, 1 / (1 + place))
+    return {
+        reading.label: max(1 / (1 + place), best[reading.head.thread_id] / 2) for place, reading in enumerate(readings)
+    }
 
 
 class Scorer:
@@ -106,12 +133,16 @@ class Scorer:
         named = {stem for person in corpus.people for stem in person.named_by}
         self.terms = [term for term in ask.terms if term.stem not in named]
         self.context = [term for term in ask.context if term.stem not in named]
-        self.people = [person for person in corpus.people if person.named_by & {term.stem for term in ask.terms}]
+        self._wishes = patterns.line("wishes").search(ask.text) is not None
+        self.people = [person for person in corpus.people if person.named_by & {term.stem for term in ask.own_terms}]
         self.others = [person for person in corpus.people if person not in self.people]
         vocabulary = set(corpus.frequency) | {stem for stems in corpus.threads.values() for stem in stems}
         self._forms = {term.stem: _forms(term.stem, vocabulary) for term in {*self.terms, *self.context}}
         self._weights = {term: self._weight(term) for term in {*self.terms, *self.context}}
-        self._asked = {term.stem for term in (*ask.terms, *ask.context)}
+        named_by = {word.stem for word in words_of(ask.expectation.named_by)}
+        self._asked = {term.stem for term in (*ask.terms, *ask.context)} | named_by
+        near = {form for forms in self._forms.values() for form, match in forms.items() if match >= _NEAR_FORM}
+        self._asked_nearly = self._asked | near
 
     def _weight(self, term: Term) -> float:
         found = max(
@@ -123,7 +154,8 @@ class Scorer:
             default=0,
         )
         weight = math.log(1 + (self.corpus.sentences + 50) / (1 + found))
-        return weight * (0.3 if term.weak else 1.3 if term.proper else 1.0)
+        weight *= 0.3 if term.weak else 1.3 if term.proper and not term.shared else 1.0
+        return weight * (_SHARED if term.shared else 1.0)
 
     def match(self, term: Term, stems: frozenset[str]) -> float:
         """How well *term* is found among *stems*, 0 to 1."""
@@ -154,7 +186,7 @@ class Scorer:
     def _may_answer(self, reading: Reading, index: int) -> bool:
         sentence = reading.sentences[index]
         kind = self.ask.expectation.kind
-        if not is_eligible(sentence, kind) or sentence in self.corpus.footers:
+        if not is_eligible(sentence, kind, wishes=self._wishes) or sentence in self.corpus.footers:
             return False
         if kind == "count" and self.ask.head and not self._counts(sentence):
             return False
@@ -221,9 +253,9 @@ class Scorer:
             around += weight * best
             worst = max(worst, weight * (1 - min(1.0, best / _NEAR)))
             heaviest = max(heaviest, weight)
-            missing += weight * (best < _THREAD / 2)
-            proper += weight * term.proper
-            proper_missing += weight * (term.proper and best < _THREAD / 2)
+            missing += weight * (best < _THREAD / 2 and not term.shared)
+            proper += weight * (term.proper and not term.shared)
+            proper_missing += weight * (term.proper and not term.shared and best < _THREAD / 2)
         total = total or 1.0
         weights = sum(self._weights[term] for term in self.context) or 1.0
         context = sum(self._weights[term] * min(1.0, background[term] * 2) for term in self.context) / weights
@@ -270,15 +302,16 @@ class Scorer:
             return 1.0
         return -1.0 if kind in STRICT else -0.3
 
-    def _alike(self, places: list[tuple[Reading, int]], embed: Embed | None) -> list[float]:
+    def _alike(self, places: list[tuple[Reading, int]], embed: Embed | None) -> list[tuple[float, float]]:
+        """How alike as embeddings each sentence is to the part that is asked, and to the whole question."""
         if embed is None or not places:
-            return [0.0] * len(places)
+            return [(0.0, 0.0)] * len(places)
         texts = [reading.sentences[index].text[:_EMBEDDED_CHARACTERS] for reading, index in places]
-        vectors = np.asarray(embed([self.ask.text, *texts]), dtype=np.float64)
+        vectors = np.asarray(embed([self.ask.text, self.question.text, *texts]), dtype=np.float64)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        return [float(one) for one in vectors[1:] @ vectors[0]]
+        return [(float(part), float(whole)) for part, whole in vectors[2:] @ vectors[:2].T]
 
-    def _features(self, reading: Reading, index: int, found: tuple[float, ...], near: float) -> Features:
+    def _features(self, reading: Reading, index: int, found: tuple[float, ...], near: tuple[float, float]) -> Features:
         sentence = reading.sentences[index]
         count = len(sentence.words)
         fresh = {
@@ -289,17 +322,30 @@ class Scorer:
             around=found[1],
             missing=found[2],
             context=found[3],
-            alike=near,
+            alike=near[0],
             speaker=self._speaker(reading, sentence),
             kind=self._kind(reading, index),
-            asking=float(sentence.text.rstrip("\"' )").endswith("?")),
+            asking=float(not self._wishes and sentence.text.rstrip("\"' )").endswith("?")),
             fresh=min(1.0, len(fresh) / 4),
             length=min(1.0, count / 25),
             signature=float(sentence.in_signature),
             proper_missing=found[4],
             head=self._head(reading, index),
             worst=found[5],
+            rank=self.corpus.ranks[reading.label],
+            label=self._label(sentence),
+            whole=near[1],
+            precise=self._precise(sentence.words),
         )
+
+    def _label(self, sentence: Sentence) -> float:
+        match = _LABEL.match(sentence.text)
+        return self._precise(words_of(match.group())) if match else 0.0
+
+    def _precise(self, words: Sequence[Word]) -> float:
+        """The share of *words* that are the question's, figures apart."""
+        telling = {word.stem for word in words if word.raw.isalpha() and fold(word.raw) not in stop_words()}
+        return len(telling & self._asked_nearly) / len(telling) if telling else 0.0
 
 
 def _distinct(rough: Iterable[_Rough]) -> Iterable[_Rough]:

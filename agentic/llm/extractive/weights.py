@@ -2,33 +2,36 @@
 
 from agentic.llm.extractive.scoring import Features
 
-BIAS = -3.69
+BIAS = -7.93
 WEIGHTS = Features(
-    inside=-0.87,
-    around=3.35,
-    missing=-0.55,
-    context=1.0,
-    alike=5.44,
-    speaker=0.67,
+    inside=-0.22,
+    around=3.55,
+    missing=-0.95,
+    context=1.42,
+    alike=2.04,
+    speaker=0.89,
     asking=-2.77,
-    length=0.5,
-    proper_missing=-1.09,
-    worst=-0.14,
+    length=1.36,
+    proper_missing=-1.45,
+    head=0.62,
+    rank=1.19,
+    label=0.49,
+    whole=2.61,
+    precise=0.94,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = 1.0
-# Of a question with several parts each must be answered, so each must be surer; a little less sure is enough in a
-# thread that answers another part.
-ANSWERS_EACH = 1.6
-ANSWERS_BESIDE = 1.2
-# Further sentences may follow a first one down to this, and this far below it.
-FOLLOWS = 0.0
-BELOW_FIRST = 1.5
-# A later mail of the same thread may say a date or an amount anew, if it is not much further from the question.
+ANSWERS = -0.2
+# Of a question in parts each must be answered by a sentence of its own, none worse than this, and all together no worse
+# on average than that.
+ANSWERS_EACH = -1.7
+ANSWERS_TOGETHER = -1.1
+# Further sentences may follow a first one this far below it.
+BELOW_FIRST = 3.0
+# A later mail of the same thread may say it anew, if it is not much further from the question.
 CORRECTS_BELOW = 2.5
 AS_MUCH_AROUND = 0.15
-# The least for a later sentence that speaks of a change.
-CHANGES_AT_LEAST = -1.5
+# How far below a later sentence may be that speaks of a change.
+CHANGES_BELOW = 6.0
 # Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer.
 MISSING_AT_MOST = 0.42
 HEAD_AT_LEAST = 0.3

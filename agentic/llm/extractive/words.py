@@ -10,6 +10,8 @@ from pathlib import Path
 
 # Numbers keep their points and colons ("2.6.37", "08:30"); words keep an inner apostrophe.
 _WORD = re.compile(r"\d+(?:[.,:]\d+)+[^\W_]*|[^\W_]+(?:['’][^\W\d_]+)?")
+# French words that lose their vowel before the next: "l'acompte", "d'abord", "qu'Emil".
+_ELIDED = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)['’](?=[^\W\d_]{2})", re.I)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _SUFFIXES = (
     "ations", "ation", "ements", "ement", "ungen", "ingly", "edly", "ings", "ing", "ung", "ern", "ers", "ens",
@@ -39,7 +41,10 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
             found.extend(_pairs(raw, match.start()))
             continue
         bare = re.split("['’]", raw)[0] if len(raw) > 3 and raw[-2:-1] in "'’" else raw
-        found.append(Word(match.start(), match.end(), stem(fold(bare)), bare))
+        elided = _ELIDED.match(bare)
+        if elided:
+            bare = bare[elided.end() :]
+        found.append(Word(match.start() + (elided.end() if elided else 0), match.end(), stem(fold(bare)), bare))
     return found
 
 
