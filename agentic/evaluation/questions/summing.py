@@ -28,18 +28,6 @@ def report(
     unanswerable = _count(verdicts, results, answerable=False)
     cited = [one for result in results for one in result.cited]
     structural = sum(one.stands for one in cited) / len(cited) if cited else 1.0
-    forbidden = [
-        result.case.case_id for result in results if any(never.search(result.text) for never in result.case.never)
-    ]
-    asked = sum(answerable.values())
-    gates = {
-        "unanswerable_answered": Gate(unanswerable["wrong"], 0),
-        "wrong_share": Gate(round(answerable["wrong"] / asked, 4) if asked else 0.0, _WRONG_AT_MOST),
-        "right_share": Gate(round(answerable["right"] / asked, 4) if asked else 1.0, _RIGHT_AT_LEAST, "min"),
-        "structural_precision": Gate(structural, 1.0, "min"),
-        "leaks": Gate(len(twins.leaked), 0),
-        "must_not_match": Gate(len(forbidden), 0),
-    }
     good = [
         result.case.case_id
         for result, verdict in zip(results, verdicts, strict=True)
@@ -68,11 +56,26 @@ def report(
         len(results),
         len(good),
         differ,
-        gates,
+        _gates(results, answerable, unanswerable, structural, twins),
         figures,
         tuple(_lines(results, verdicts, figures)),
         _plots(results, verdicts, shares),
     )
+
+
+def _gates(
+    results: Sequence[Asked], answerable: Counter[str], unanswerable: Counter[str], structural: float, twins: Twins
+) -> dict[str, Gate]:
+    asked = sum(answerable.values())
+    forbidden = sum(any(never.search(result.text) for never in result.case.never) for result in results)
+    return {
+        "unanswerable_answered": Gate(unanswerable["wrong"], 0),
+        "wrong_share": Gate(round(answerable["wrong"] / asked, 4) if asked else 0.0, _WRONG_AT_MOST),
+        "right_share": Gate(round(answerable["right"] / asked, 4) if asked else 1.0, _RIGHT_AT_LEAST, "min"),
+        "structural_precision": Gate(structural, 1.0, "min"),
+        "leaks": Gate(len(twins.leaked), 0),
+        "must_not_match": Gate(forbidden, 0),
+    }
 
 
 def _shares(
