@@ -74,8 +74,15 @@ def launch(started: Started) -> "asyncio.Task[None]":
     """Drive the run in a task of its own, which outlives the request and inherits nothing from it."""
     task = asyncio.get_running_loop().create_task(execute(started), context=contextvars.Context())
     _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    task.add_done_callback(_ended)
     return task
+
+
+def _ended(task: "asyncio.Task[None]") -> None:
+    _tasks.discard(task)
+    if not task.cancelled():
+        # Read here, since nobody may wait any more. What it is was logged where it happened.
+        task.exception()
 
 
 async def wait(started: Started, task: "asyncio.Task[None]") -> None:
@@ -114,6 +121,7 @@ async def _execute(started: Started, recorder: Recorder) -> None:
             await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "interrupted"))
             raise
         except (psycopg.Error, TimeoutError, AuditUnavailable) as error:
+            _log.warning("the end of run %s could not be written: %s", started.public_id, type(error).__name__)
             await finishing.close_quietly(recorder, "interrupted", "audit_unavailable")
             raise AuditUnavailable("the run's end could not be written") from error
         except Exception:  # noqa: BLE001 - the run's boundary: whatever happened, it ends with an outcome on record
