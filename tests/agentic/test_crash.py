@@ -1,17 +1,24 @@
-"""kill -9 in the middle of runs: at the next start each is closed as far as it had come, and nothing counts twice."""
+"""kill -9 in the middle of runs: at the next start each is closed as far as it had come, and nothing counts twice.
 
+The day's cap goes on where it was, for all processes together.
+"""
+
+import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
+from agentic import runs
 from agentic.models import AgentPolicy, CallerUse, DailyUse, Evidence, Run, RunFinished, RunState, TraceEvent
 from mailsearch.sessions import Binding, bound
-from tests.agentic.asking import QUESTION, read
+from tests.agentic.asking import QUESTION, insurer_accepts, read
 from tests.agentic.cast import Caller, House, house
 from tests.standins import model_server
 from tests.standins.model_server import ModelServer, message, stream
@@ -26,6 +33,8 @@ SILENT: Mapping[str, Callable[[Any], None]] = {
     "within a reply": model_server.falls_silent,
 }
 CLOSING = ["cut", "finished", "done"]
+# Runs that the day still has once the killed ones are counted.
+LEFT = 2
 
 
 def _reply(handler: Any) -> None:
@@ -66,13 +75,13 @@ def _wait(until: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def _is_closed(home: House, runs: list[str]) -> bool:
-    return not RunState.objects.filter(run_id__in=_ids(home, runs), status__in=("queued", "running")).exists()
+def _is_closed(home: House, names: list[str]) -> bool:
+    return not RunState.objects.filter(run_id__in=_ids(home, names), status__in=("queued", "running")).exists()
 
 
-def _ids(home: House, runs: list[str]) -> list[int]:
+def _ids(home: House, names: list[str]) -> list[int]:
     with bound(Binding(audit=frozenset({home.office.tenant.pk}))):
-        return list(Run.objects.filter(public_id__in=runs).values_list("pk", flat=True))
+        return list(Run.objects.filter(public_id__in=names).values_list("pk", flat=True))
 
 
 def _let_leases_run_out(home: House) -> None:
@@ -102,9 +111,26 @@ def _check(home: House, jo: Caller, run: str, before: list[str]) -> None:
         assert set(Evidence.objects.filter(run__public_id=run).values_list("seq", "message_id")) == admitted
 
 
+def _admitted(client: httpx.Client, jo: Caller) -> int:
+    """How many runs are admitted of those that two processes, the server and this one, ask for at the same time."""
+
+    async def here() -> int:
+        asked = [runs.start(jo.principal, runs.Ask(QUESTION), runs.Models(insurer_accepts())) for _ in range(LEFT + 1)]
+        return sum(isinstance(one, runs.Started) for one in await asyncio.gather(*asked, return_exceptions=True))
+
+    ask = partial(client.post, "/v1/search", json={"query": QUESTION, "mode": "agentic"})
+    with ThreadPoolExecutor() as pool:
+        there = [pool.submit(ask, headers={"Prefer": "respond-async"}) for _ in range(LEFT + 1)]
+        admitted = asyncio.run(here())
+        answers = [one.result().status_code for one in there]
+    assert set(answers) <= {202, 429}
+    return admitted + answers.count(202)
+
+
 def test_runs_that_a_killed_server_left_are_closed_at_the_next_start(silent_model: ModelServer) -> None:
     home = house()
     ample = {"agentic_max_seconds": 120, "agentic_max_steps": 20, "agentic_daily_tokens": 50_000_000}
+    ample |= {"agentic_daily_cap": len(SILENT) + 1 + LEFT}
     AgentPolicy.objects.create(tenant=home.office.tenant, **ample)
     jo = home.jo
     with ServerProcess(silent_model.url) as server, ExitStack() as stack:
@@ -122,10 +148,13 @@ def test_runs_that_a_killed_server_left_are_closed_at_the_next_start(silent_mode
         _wait(lambda: _is_closed(home, begun))
         with server.client(jo.headers) as client:
             after = client.get(f"/v1/runs/{begun[0]}").json()
-    assert after["status"] == "interrupted"
-    for run, names in before.items():
-        _check(home, jo, run, names)
-    used = DailyUse.objects.get(tenant=home.office.tenant)
-    mine = CallerUse.objects.get(tenant=home.office.tenant)
-    assert [(one.used, one.reserved_tokens) for one in (used, mine)] == [(len(begun), 0)] * 2
-    assert used.tokens == mine.tokens > 0
+            assert after["status"] == "interrupted"
+            for run, names in before.items():
+                _check(home, jo, run, names)
+            used = DailyUse.objects.get(tenant=home.office.tenant)
+            mine = CallerUse.objects.get(tenant=home.office.tenant)
+            assert [(one.used, one.reserved_tokens) for one in (used, mine)] == [(len(begun), 0)] * 2
+            assert used.tokens == mine.tokens > 0
+            assert _admitted(client, jo) == LEFT
+    used.refresh_from_db()
+    assert used.used == len(begun) + LEFT
