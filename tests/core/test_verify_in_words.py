@@ -75,3 +75,25 @@ def test_what_says_that_mail_is_silent_is_no_sentence(said: str) -> None:
 def test_words_that_are_called_somebody_elses_are_removed(named: str) -> None:
     assert verdicts(named.format("The roof is fine") + " [m2].", MEETING) == "-"
     assert verdicts(named.replace("Ann", "Bo").format("The roof is fine") + " [m2].", MEETING) == "K"
+
+
+@pytest.mark.parametrize(
+    ("mail", "said", "otherwise"),
+    [
+        ("Servono duemilacinquecento viti.", "Servono 2500 viti", "Servono 2005 viti"),
+        ("Er zijn tweeduizend vijfhonderd schroeven.", "Er zijn 2500 schroeven", "Er zijn 500 schroeven"),
+        ("Mamy sto dwadzieścia śrub.", "Mają 120 śrub", "Mają 20 śrub"),
+        ("Die Fahrt dauert zweieinhalb Stunden.", "Die Fahrt dauert 2,5 Stunden", "Die Fahrt dauert 3,5 Stunden"),
+        ("Half a dozen screws.", "There are 6 screws", "There are 12 screws"),
+        ("50 % of the rent is due.", "Half of the rent is due", "Three quarters of the rent is due"),
+        ("Version 2.10 runs.", "Version 2.10 runs", "Version 2.1 runs"),
+        ("Annex IV holds the list.", "Annex 4 holds the list", "Annex VI holds the list"),
+        ("Between 1.000 and 1.500 EUR.", "It costs 1,000 to 1,500 EUR", "It costs 1,000 to 1,600 EUR"),
+    ],
+)
+def test_numbers_of_several_words_or_signs_are_one_value(mail: str, said: str, otherwise: str) -> None:
+    assert verdicts(f"{said} [m1].\n{otherwise} [m1].", mail) == "K-"
+
+
+def test_a_single_letter_is_no_roman_numeral() -> None:
+    assert verdicts("The rule holds for part V [m1].", "The rule holds for every part.") == "K"

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -11,11 +12,38 @@ from agentic.core.verify.sources import MessageIndex
 from agentic.core.verify.words import lexicons, words_in
 
 
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What one language says it by. `needed` are words of which one stands in whatever matches.
+
+    The patterns `of_mail` can match only where `mail` does; the others speak of the search, or of an answer.
+    """
+
+    needed: frozenset[str]
+    mail: re.Pattern[str]
+    of_mail: re.Pattern[str]
+    other: re.Pattern[str]
+
+
 @lru_cache(maxsize=1)
-def _pattern() -> re.Pattern[str]:
-    """All patterns of absence.toml as one."""
-    patterns = [pattern.replace("MAIL", table["mail"]) for table in tables().values() for pattern in table["patterns"]]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+def _languages() -> tuple[_Patterns, ...]:
+    return tuple(_patterns(table) for table in tables().values())
+
+
+def _patterns(table: dict[str, Any]) -> _Patterns:
+    mail = table["mail"]
+    of_mail = [pattern.replace("MAIL", mail) for pattern in table["patterns"] if "MAIL" in pattern]
+    other = [pattern for pattern in table["patterns"] if "MAIL" not in pattern]
+    return _Patterns(
+        frozenset(table["needs"].split()),
+        re.compile(rf"\b{mail}"),
+        re.compile(_either(of_mail)),
+        re.compile(_either(other)),
+    )
+
+
+def _either(patterns: list[str]) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)"
 
 
 @lru_cache(maxsize=1)
@@ -26,12 +54,20 @@ def tables() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _needed() -> frozenset[str]:
-    return frozenset(word for table in tables().values() for word in table["needs"].split())
+    return frozenset(word for language in _languages() for word in language.needed)
 
 
 def claimed(text: str) -> bool:
     """Whether *text*, in normal form and without its quotations, says that the mail holds no answer."""
-    return not _needed().isdisjoint(words_in(text)) and _pattern().search(text) is not None
+    words = words_in(text)
+    if _needed().isdisjoint(words):
+        return False
+    return any(_claims(text, language) for language in _languages() if not language.needed.isdisjoint(words))
+
+
+def _claims(text: str, language: _Patterns) -> bool:
+    of_mail = language.mail.search(text) is not None and language.of_mail.search(text) is not None
+    return of_mail or language.other.search(text) is not None
 
 
 def is_said(text: str, cited: Iterable[MessageIndex]) -> bool:

@@ -68,7 +68,8 @@ def _keys_of_claim(claim: Fact) -> tuple[object, ...]:
     if claim.kind in ("time", "domain"):
         return (claim.kind,)
     if claim.kind == "number":
-        return value, ("year", value)
+        share = (value * 100,) if claim.worded and isinstance(value, Decimal) and 0 < value < 1 else ()
+        return value, ("year", value), *share
     return (value, Decimal(str(value)).normalize()) if is_long(claim) else (value,)
 
 

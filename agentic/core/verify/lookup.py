@@ -234,7 +234,7 @@ def _whole_end(text: str, start: int, end: int) -> bool:
 
 def _whole_number_end(text: str, end: int) -> bool:
     after, beyond = text[end], text[end + 1 : end + 2]
-    if after in ".,:/-'" and beyond.isdigit():
+    if (after in ".,:/-'" and beyond.isdigit()) or after in "%\u2030":
         return False
     if re.match(r" [0-9]{3}(?![0-9])", text[end : end + 5]) and re.search(
         r"(?<![0-9.,])[0-9]{1,3}$", text[max(0, end - 4) : end]

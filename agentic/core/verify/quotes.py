@@ -14,7 +14,7 @@ from functools import lru_cache
 CLOSERS = {
     '"': '"\u201d',
     "\uff02": "\uff02",
-    "\u201c": "\u201d\u201c",
+    "\u201c": '\u201d\u201c"',
     "\u201d": "\u201d",
     "\u201e": '\u201c\u201d"\u201e',
     "\u201f": "\u201d",
@@ -116,7 +116,7 @@ def _step(text: str, at: int, stack: list[_Open], found: list[Quoted], unbalance
             return at + 1
     if mark == "`" and width == 1:
         return _code(text, at, found, stack, unbalanced)
-    if width == 1 and mark in '"\u201d' and _is_gershayim(text, at):
+    if width == 1 and mark in '"\u201d' and (_is_gershayim(text, at) or _is_inner(text, at, stack)):
         return at + 1
     if stack and mark in CLOSERS[stack[-1].mark] and not _reopens(text, at, width, mark, stack[-1]):
         opened = stack.pop()
@@ -167,7 +167,7 @@ def _only_closes(text: str, at: int, width: int) -> bool:
 def _reopens(text: str, at: int, width: int, mark: str, opened: _Open) -> bool:
     """A mark that could close, but leans on the word after it."""
     if opened.mark != mark or at == opened.position + opened.width:
-        return opened.mark != mark and mark in _ALWAYS_OPEN and _leans_right(text, at, width)
+        return opened.mark != mark and mark in _ALWAYS_OPEN + '"' and _leans_right(text, at, width)
     return _leans_right(text, at, width)
 
 
@@ -184,6 +184,18 @@ def _is_inch(text: str, at: int) -> bool:
         and text[at - 1] in "0123456789\u00bd\u00bc\u00be"
         and (at + 1 == len(text) or not text[at + 1].isalnum())
     )
+
+
+def _is_inner(text: str, at: int, stack: list[_Open]) -> bool:
+    """Inside a quotation: a mark escaped as in JSON, or inches where the quotation's own mark still comes."""
+    if not stack or text[at] != '"':
+        return False
+    opened = stack[-1]
+    if opened.mark == '"':
+        return text[at - 1] == "\\" and text[opened.position - 1 : opened.position] != "\\"
+    closers = [mark for mark in CLOSERS[opened.mark] if mark not in ('"', opened.mark)]
+    near = min((where for mark in closers if (where := text.find(mark, at, at + 400)) > 0), default=0)
+    return _is_inch(text, at) and near > 0 and text.find(opened.mark, at, near) < 0
 
 
 def _is_gershayim(text: str, at: int) -> bool:

@@ -166,6 +166,9 @@ def _is_abbreviation(token: str, head: str, tail: str, language: str) -> bool:
     joined = re.sub(r"[ \u00a0]", "", token).casefold()
     lists = _abbreviations()
     last = joined.rsplit(".", 1)[-1]
+    if _ROMAN.fullmatch(token) and tail[:1].islower():
+        # "Ludwig II. baute"
+        return True
     initials = _INITIALS.search(token)
     if initials:
         return _initials_go_on(initials.group(), tail)
@@ -182,6 +185,7 @@ def _is_abbreviation(token: str, head: str, tail: str, language: str) -> bool:
     return not (last in _MAY_END and opens(tail, _MORE_OPENERS))
 
 
+_ROMAN = re.compile(r"[IVX]{1,6}")
 # Abbreviations where a number follows, else words.
 _BEFORE_NUMBER = frozenset(["no", "pos", "poz", "all", "tab", "tav", "anl", "ziff", "rn", "sect", "mod", "lfd"])
 # Compounds that end in an abbreviation: "Lindenstr. 8".
@@ -205,9 +209,30 @@ def _initials_go_on(token: str, tail: str) -> bool:
     """Single letters with stops (a name's initials, U.S., z. B., p. m.) go on unless a new sentence is plain."""
     letters = re.sub(r"[^\w]", "", token)
     if letters.islower():
-        return not (letters.casefold() in ("pm", "am") and tail[:1].isupper())
+        return letters not in ("pm", "am") or not tail[:1].isupper() or _tells_when(tail)
     name = _PARTICLE.match(tail)
     return not opens(tail) or (name is not None and name.group()[-1].isupper())
+
+
+def _tells_when(tail: str) -> bool:
+    """Whether a time of day goes on with its zone or its day: "5 p.m. EST", "5 p.m. Friday [m1]"."""
+    word = re.match(r"[^\W_]+", tail)
+    if word is None:
+        return False
+    if _ZONE.match(tail):
+        return True
+    after = tail[word.end() :].lstrip(" ")
+    return word.group().casefold() in _days() and not (after[:1].islower() and not _PLACE.match(after))
+
+
+_ZONE = re.compile(r"(?:[A-Z]{1,3}ST|[A-Z]{1,3}DT|UTC|GMT|CET|EET|WET|MEZ|MESZ|PT|ET|CT|MT)(?![^\W_])")
+# With these a day is still part of when; another word behind it begins a sentence.
+_PLACE = re.compile(r"(?:at|in|on|and|or|to|until|till|by|for|with|from|via|through|morning|evening|night|afternoon)\b")
+
+
+@lru_cache(maxsize=1)
+def _days() -> frozenset[str]:
+    return frozenset(day for lexicon in lexicons().values() for day in lexicon.weekdays) | _months()
 
 
 def opens(tail: str, more: frozenset[str] = frozenset()) -> bool:

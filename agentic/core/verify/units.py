@@ -20,7 +20,7 @@ _BREAK = re.compile(r"^\s*(?:[-*_=] ?){3,}\s*$")
 # What can begin an item of a list: a sign, a number or a letter.
 BULLET = (
     r"[-*+\u2022\u25e6\u25aa\u2023\u00b7]|[0-9]{1,3}[.)]|[0-9]{1,2}(?:\.[0-9]{1,2}){1,2}[.)]|\([0-9a-z]{1,2}\)"
-    r"|[a-zA-Z][.)]|[ivx]{1,4}[.)]"  # Roman numbers last
+    r"|[a-zA-Z][.)]|[ivx]{1,4}[.)]|[IVX]{2,5}[.)]"  # Roman numbers last
 )
 _LEAD = re.compile(rf"^\s*(?:{BULLET}|#{{1,6}})\s+(?:\[[ xX]\]\s+)?")
 _ITEM = re.compile(rf"^(?P<indent>\s*)(?P<bullet>(?:{BULLET})[ \t]+(?:\[[ xX]\][ \t]+)?)(?=\S)")
@@ -242,6 +242,9 @@ def _mask(body: str, quoted: tuple[Quoted, ...], known: Collection[str]) -> str:
 def _mask_quote(body: str, characters: list[str], quote: Quoted, known: Collection[str]) -> None:
     last = body[quote.inner_start : quote.inner_end].rstrip(" \u00a0\\")[-1:]
     characters[quote.start : quote.end] = "x" * (quote.end - quote.start)
+    if body[quote.inner_start : quote.inner_end].lstrip()[:1].isupper() and body[: quote.start].rstrip()[-1:] in _STOPS:
+        # It may begin a sentence, as a capital letter would.
+        characters[quote.start] = "X"
     if last not in _STOPS or not last:
         return
     rest = body[quote.end : quote.end + 200]

@@ -222,6 +222,12 @@ _FRENCH_HOUR = re.compile(
     r"(?:(?<=\u00e0 )|(?<=vers )|(?<=d\u00e8s )|(?<=avant )|(?<=apr\u00e8s ))"
     r"(?P<hour>[01]?[0-9]|2[0-3]) ?(?:h|heures?)(?![0-9a-z])"
 )
+# "at 7.15": a point between hours and minutes, where nothing says that it is an amount or a measure.
+_DOTTED = re.compile(
+    r"(?<![^\W\d_])(?:at|around|until|before|after|from|um|gegen|bis|ab|vor|nach|las|le|alle|dalle|om|tot|vanaf|\u00e0s|as|"
+    r"o|od|do|na|godz\.?|godzinie) (?P<hour>[01]?[0-9]|2[0-3])\.(?P<minute>[0-5][0-9])"
+    r"(?![0-9%/-]|[.,][0-9]| ?[^\W\d_]{1,3}(?![^\W_])| ?[%\u20ac$\u00a3])"
+)
 _NOON = "noon midday mittag mittags midi mediod\u00eda mezzogiorno middag meio-dia po\u0142udnie"
 _MIDNIGHT = "midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite p\u00f3\u0142noc"
 _NAMED = {word: (12, 0, 0) for word in _NOON.split()} | {word: (0, 0, 0) for word in _MIDNIGHT.split()}
@@ -233,6 +239,9 @@ def times(text: str) -> Iterator[Fact]:
     """Times of day as (hour, minute, second) on the 24-hour clock; `twelve` where morning or evening is not said."""
     for match in _CLOCK.finditer(text):
         yield from _clock(match)
+    for match in _DOTTED.finditer(text):
+        hour, minute = int(match.group("hour")), int(match.group("minute"))
+        yield Fact("time", (hour, minute, 0), match.group(), *match.span(), twelve=0 < hour <= 12)
     for match in _FRENCH_HOUR.finditer(text):
         yield Fact("time", (int(match.group("hour")), 0, 0), match.group(), *match.span())
 

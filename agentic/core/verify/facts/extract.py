@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from agentic.core.verify.facts import dates, numbers, spoken, tokens
+from agentic.core.verify.facts import dates, fractions, numbers, roman, spoken, tokens
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.facts.worded import worded
 from agentic.core.verify.words import words_in
@@ -39,9 +39,13 @@ def extract(text: str, languages: tuple[str, ...] = ("en",), *, claims: bool = F
     months = dates.months_among(words)
     for reader in _spoken_readers(rest, words, months):
         rest = _take(rest, reader(rest), found)
+    if not fractions.WORDS.isdisjoint(words):
+        rest = _take(rest, fractions.worded_parts(rest, claims=claims), found)
     rest = _take_digits(rest, months, found)
     for reader in _word_readers(rest, words, months):
         rest = _take(rest, reader(rest), found)
+    if not roman.NUMERALS.isdisjoint(words):
+        rest = _take(rest, roman.numerals(rest, words), found)
     _take(rest, worded(rest, words, languages, claims=claims), found)
     return sorted(found, key=lambda fact: fact.start)
 
@@ -153,7 +157,7 @@ def _take(text: str, facts: Iterator[Fact], found: list[Fact]) -> str:
         return text
     found.extend(taken)
     pieces, position = [], 0
-    for start, end in sorted({(fact.start, fact.end) for fact in taken}):
+    for start, end in sorted({(fact.start, fact.end) for fact in taken}, key=lambda span: (span[0], -span[1])):
         if start < position:
             continue
         pieces.append(text[position:start])
@@ -163,8 +167,10 @@ def _take(text: str, facts: Iterator[Fact], found: list[Fact]) -> str:
     return "".join(pieces)
 
 
-_RANGE_RIGHT = re.compile(r"-(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,2})?)(?![0-9a-z_/-]|[.,:][0-9])")
-_RANGE_LEFT = re.compile(r"(?<![0-9a-z_/.,-])(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,2})?)-$")
+_RANGE_RIGHT = re.compile(
+    r"-(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,2})?|[0-9]{1,3}(?:[.,'][0-9]{3})+)(?![0-9a-z_/-]|[.,:][0-9])"
+)
+_RANGE_LEFT = re.compile(r"(?<![0-9a-z_/.,-])(?P<number>[0-9]{1,4}(?:[.,][0-9]{1,2})?|[0-9]{1,3}(?:[.,'][0-9]{3})+)-$")
 _COMPOUND = re.compile(r"[-/][^\W\d_]{3,}(?![0-9_])")
 
 
@@ -204,9 +210,12 @@ def _free_right(text: str, fact: Fact) -> bool:
     return True
 
 
+_GROUP = re.compile(r"[.,'](?=[0-9]{3}(?![0-9]))")
+
+
 def _rises(first: str, second: str) -> bool:
     """A range goes up and keeps its order of size ("10-12", "900-1100"); "77-4410" is a file number."""
-    low, high = re.match(r"[0-9]+", first), re.match(r"[0-9]+", second)
+    low, high = (re.match(r"[0-9]+", _GROUP.sub("", number)) for number in (first, second))
     return (
         low is not None
         and high is not None

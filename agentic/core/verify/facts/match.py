@@ -69,7 +69,12 @@ def _same_number(source: Fact, claim: Fact, units: frozenset[str]) -> bool:
             and isinstance(source.value, tuple)
             and Decimal(source.value[0]) == claim.value
         )
+    if source.kind == "percent" and claim.worded and claim.kind == "number" and isinstance(claim.value, Decimal):
+        # "half of the price" where the mail says 50 %.
+        return 0 < claim.value < 1 and source.value == claim.value * 100
     if source.kind not in ("number", "percent", "money") or source.value != claim.value:
+        return False
+    if source.literal and claim.literal and source.literal != claim.literal:
         return False
     if source.unit and claim.unit:
         return same_unit(source.unit, claim.unit)

@@ -7,8 +7,11 @@ stands beside it: money has no thousandths.
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
+from math import gcd
 
 from agentic.core.verify.facts.units import CURRENCIES, SCALES, UNITS
 from agentic.core.verify.facts.values import Fact
@@ -31,6 +34,7 @@ _NO_LETTER = r"(?![a-z\u00b2\u00b3\u00df-\u024f])"
 _SCALED = re.compile(
     rf"(?P<pre>(?<![a-z0-9])(?:(?P<prescale>[kt]|mio\.? )?(?P<prefix>{_LONG})\.? ?))?"
     rf"(?P<sign>(?<![0-9a-z)])[-+]|minus )?{_BEFORE_NUMBER}(?P<number>{_NUMBER})"
+    rf"(?P<mixed> [1-9][0-9]?/(?:2|3|4|5|6|8|10|12|16|32)(?![0-9/.,]))?"
     rf"(?P<power>[\u00b2\u00b3\u2070-\u2079\u2080-\u2089]+|[\u00bd\u00bc\u00be\u2150-\u215e]|/[0-9]+(?![0-9/]))?"
     rf"(?P<ordinal>(?:st|nd|rd|th|er|ers|\u00e8me|e)(?![a-z]))?"
     rf"(?:,?-(?=[ ]?(?:{_LONG})))?"
@@ -89,22 +93,38 @@ def _are_groups(groups: list[str]) -> bool:
 
 
 def numbers(text: str) -> Iterator[Fact]:
-    """Numbers in digits, with what stands beside them."""
-    for match in _SCALED.finditer(text):
-        yield _number(text, match)
+    """Numbers in digits, with what stands beside them; "1.000 to 1.500 EUR" are two amounts."""
+    waiting: Fact | None = None
+    for fact in (_number(text, match) for match in _SCALED.finditer(text)):
+        if waiting is not None:
+            yield _shared(waiting, fact, text)
+        waiting = fact
+    if waiting is not None:
+        yield waiting
+
+
+_TO = re.compile(r" ?(?:-|to|bis|\u00e0|a|and|und|et|y|e|en|tot|do|or|oder|ou) ?")
+
+
+def _shared(fact: Fact, following: Fact, text: str) -> Fact:
+    """*fact* as an amount, if it is a bare grouped number and the end of its range has a currency."""
+    grouped = isinstance(fact.value, str) and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", fact.value) is not None
+    if not grouped or following.kind != "money" or not _TO.fullmatch(text, fact.end, following.start):
+        return fact
+    value = Decimal(re.sub(r"[.,]", "", str(fact.value))).normalize()
+    return replace(fact, kind="money", value=value, unit=following.unit, counts=False)
 
 
 def _number(text: str, match: re.Match[str]) -> Fact:
     literal = match.group("number")
     currency = _currency(match)
     value: Decimal | str | None = parse(literal)
-    part = _fraction(match.group("power") or "")
-    if part is not None and isinstance(value, Decimal):
-        value += part
-    elif match.group("power") or (
-        value is None and not (currency and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", literal))
-    ):
-        value = literal + (match.group("power") or "")
+    power = (match.group("mixed") or "").strip() or match.group("power") or ""
+    part = _part(match)
+    if part is not None:
+        value = part
+    elif power or (value is None and not (currency and re.fullmatch(r"[0-9]{1,3}[.,][0-9]{3}", literal))):
+        value = literal + power
     elif value is None:
         value = Decimal(re.sub(r"[.,]", "", literal))
     end = match.end()
@@ -125,14 +145,59 @@ def _number(text: str, match: re.Match[str]) -> Fact:
         if match.group("sign")
         else match.start("number")
     )
-    return Fact(kind, value, text[start:end].strip(" ."), start, end, unit, counts=counts)  # type: ignore[arg-type]
+    told = literal if kind == "number" and not unit and _is_version(text, start, literal) else ""
+    return Fact(kind, value, text[start:end].strip(" ."), start, end, unit, counts=counts, literal=told)  # type: ignore[arg-type]
 
 
-def _fraction(sign: str) -> Decimal | None:
-    """The value of a sign like one half, if it is one that decimals can write."""
+_VERSION = re.compile(
+    r"(?<![^\W\d_])(?:versi\w{1,3}|wersj\w|ver\.?|v\.?|releases?|rel\.?|build|firmware|update|\u00a7\u00a7?|sections?|sec\.?|"
+    r"clauses?|chapters?|kapitel|ziffer|abschnitt|artikel|articles?|art\.?|points?|punkte?|fig\.?|figure|abb\.?|tables?|"
+    r"tabelle|items?|no\.?|nr\.?|nos\.?|num[\u00e9e]ro|n\u00ba|n\u00b0|chapitre|cl\u00e1usula|cap[i\u00ed]tulo|capitolo|hoofdstuk|"
+    r"rozdzia\u0142) ?$"
+)
+
+
+def _is_version(text: str, start: int, literal: str) -> bool:
+    """Whether a number with a point names something ("version 2.10"): then its digits count, not its value."""
+    return "." in literal and _VERSION.search(text[max(0, start - 14) : start]) is not None
+
+
+# Denominators of common fractions; others ("part 3/7", "24/7") are compared as they are written.
+_DENOMINATORS = frozenset([2, 3, 4, 5, 6, 8, 10, 12, 16, 32])
+
+
+def part_of(over: int, under: int, whole: int = 0) -> Decimal | str:
+    """The value of a fraction, as a decimal where that ends."""
+    if under % 3:
+        return Decimal(whole) + (Decimal(over) / Decimal(under)).normalize()
+    return f"{whole} {over}/{under}" if whole else f"{over}/{under}"
+
+
+def _part(match: re.Match[str]) -> Decimal | str | None:
+    """The value of "2 1/2", "2\u00bd" or "1/2", if it is a common fraction in its lowest terms."""
+    literal, power = match.group("number"), match.group("power") or ""
+    if not literal.isdecimal() or len(literal) > 9:
+        return None
+    if match.group("mixed"):
+        over, _, under = match.group("mixed").partition("/")
+        return _common(over, under, int(literal))
+    if power.startswith("/"):
+        return _common(literal, power[1:])
+    ratio = _ratio(power)
+    return part_of(*ratio, whole=int(literal)) if ratio else None
+
+
+def _common(over: str, under: str, whole: int = 0) -> Decimal | str | None:
+    top, bottom = int(over), int(under)
+    fits = 0 < top < bottom and bottom in _DENOMINATORS and gcd(top, bottom) == 1
+    return part_of(top, bottom, whole) if fits else None
+
+
+def _ratio(sign: str) -> tuple[int, int] | None:
+    """Numerator and denominator of a sign like one half."""
     if len(sign) != 1 or not unicodedata.decomposition(sign).startswith("<fraction>"):
         return None
-    return Decimal(unicodedata.numeric(sign)) if unicodedata.numeric(sign) * 8 % 1 == 0 else None
+    return Fraction(unicodedata.numeric(sign)).limit_denominator(10).as_integer_ratio()
 
 
 def inside(text: str) -> Iterator[Fact]:
@@ -145,9 +210,9 @@ def inside(text: str) -> Iterator[Fact]:
 def fractions(text: str) -> Iterator[Fact]:
     """Fractions and circled numbers written as one sign."""
     for match in _ONE_SIGN.finditer(text):
-        value = _fraction(match.group())
+        ratio = _ratio(match.group())
         unit, end = unit_after(text, match.end())
-        kept: Decimal | str = match.group() if value is None else value.normalize()
+        kept: Decimal | str = part_of(*ratio) if ratio else match.group()
         yield Fact("number", kept, text[match.start() : end], match.start(), end, unit, counts=_counts(text, end))
 
 

@@ -149,11 +149,12 @@ _CLOCKS = tuple(
         ("(?:las?|le|alle) ", " (?:y media|e mezza|e mezzo)", 30),
         ("(?:las?|le|alle) ", " (?:y cuarto|e un quarto)", 15),
         ("(?:las?|le|alle) ", " (?:menos cuarto|meno un quarto)", -15), ("[àa]s? ", " e meia", 30),
+        ("", " (?:o'clock|uhr|uur)", 0), ("(?:à|vers|dès|avant|après) ", " heures?(?!\\w| [^\\W_])", 0),
     )
 )  # fmt: skip
 CLOCK_WORDS = frozenset(
     """half quarter halb viertel dreiviertel kwart wpół kwadrans demie demi quart media cuarto mezza mezzo quarto
-    meia""".split()  # noqa: SIM905 - words in quotation marks are harder to read
+    meia clock uhr uur heure heures""".split()  # noqa: SIM905 - words in quotation marks are harder to read
 )
 _DUTCH_HOURS = frozenset("een twee drie vier vijf zes zeven acht negen tien elf twaalf".split())  # noqa: SIM905
 
@@ -164,7 +165,7 @@ def spoken_times(text: str) -> Iterator[Fact]:
         for match in pattern.finditer(text):
             hour = _HOURS.get(match["hour"]) or int(match["hour"])
             dutch = match.group().startswith("half ") and not match.group().startswith("half past")
-            if hour > 24 or (dutch and match["hour"] not in _DUTCH_HOURS):
+            if hour > 24 or (dutch and match["hour"] not in _DUTCH_HOURS) or not (minutes or match["hour"] in _HOURS):
                 continue
             whole = (hour * 60 + minutes) % 1440
             if hour <= 12 and not whole // 60:
@@ -222,7 +223,7 @@ _HAN = "".join([*_DIGITS, *_TENS, *_MYRIADS])
 _SMALL = "[一二三四五六七八九十]"
 _HAN_DATE = re.compile(rf"(?P<month>十?{_SMALL})月(?:(?P<day>{_SMALL}{{1,3}})[日号號])?")
 _HAN_NUMBER = re.compile(
-    rf"(?P<number>[{_HAN}]+) ?(?P<unit>欧元|美元|[元块円楼层層階天年个個人名件台次回岁歳点時米吨%])"
+    rf"(?<![0-9])(?P<number>[{_HAN}]+) ?(?P<unit>欧元|美元|[元块円楼层層階天年个個人名件台次回岁歳点時米吨%])"
 )
 
 

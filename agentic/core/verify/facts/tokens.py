@@ -5,8 +5,10 @@ Sources: RFC 5322 for addresses, RFC 3986 for URLs, ISO 13616 for IBAN, ITU-T E.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from agentic.core.verify.facts.values import Fact
+from agentic.core.verify.words import lexicons
 
 LETTER = "a-z\u00df-\u024f\u0370-\u04ff"
 _URL = re.compile(r"(?:https?://|ftp://|www\.)[^\s<>()\[\]{}|]+(?:\([^\s()<>]*\)[^\s<>()\[\]]*)*")
@@ -72,12 +74,17 @@ def phones(text: str) -> Iterator[Fact]:
         yield Fact("phone", digits, found, *match.span())
 
 
+@lru_cache(maxsize=1)
+def _abbreviations() -> frozenset[str]:
+    return frozenset(name for lexicon in lexicons().values() for name in lexicon.abbreviations if "." in name)
+
+
 def domains(text: str) -> Iterator[Fact]:
     """Dotted names: hosts, file names, packages."""
     for match in _DOMAIN.finditer(text):
         labels = match.group().split(".")
-        # "e.g", "u.a" and the like are abbreviations.
-        if max(map(len, labels)) >= 3:
+        # "e.g", "u.a", "dott.ssa" and the like are abbreviations.
+        if max(map(len, labels)) >= 3 and match.group() not in _abbreviations():
             yield Fact("domain", match.group().removeprefix("www."), match.group(), *match.span())
 
 

@@ -29,3 +29,5 @@ class Fact:
     counts: bool = False
     # Said by the head of a message, not by its text: a day there is no month or weekday that the text names.
     head: bool = False
+    # The digits of a number that names a version or section: 2.10 is not 2.1 there.
+    literal: str = ""

@@ -1,10 +1,11 @@
-"""Numbers written as words: English, German and French in all their compounds, other languages word by word."""
+"""Numbers written as words in the languages of words.toml, of one word or of several."""
 
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
+from agentic.core.verify.facts import compounds
 from agentic.core.verify.facts.numbers import PERCENT, unit_after
 from agentic.core.verify.facts.units import CURRENCIES
 from agentic.core.verify.facts.values import Fact
@@ -23,6 +24,11 @@ _POWERS = {
     "mille": 1000,
     "mil": 1000,
     "tysiąc": 1000,
+    "tysiące": 1000,
+    "tysięcy": 1000,
+    "duizend": 1000,
+    "mila": 1000,
+    "honderd": 100,
     "million": 10**6,
     "millionen": 10**6,
     "millions": 10**6,
@@ -40,16 +46,14 @@ _JOINS = frozenset({" ", "-", " and ", " et ", "-et-", " und ", " y ", " e "})
 _MONEY = "|".join(sorted((re.escape(w) for w in CURRENCIES if len(w) > 2 and w not in ("try", "ron")), key=len)[::-1])
 _CURRENCY_AFTER = re.compile(rf" (?:d'|de )?({_MONEY})(?![\w])|([\u20ac$\u00a3])")
 _PERCENT_AFTER = re.compile(rf" ?(?:{PERCENT})(?![a-z\u00df-\u024f])")
-_GERMAN = re.compile(r"(?:(?P<thousands>.*?)tausend)?(?:(?P<hundreds>.*?)hundert)?(?:und)?(?P<rest>.*)")
-_GERMAN_TENS = re.compile(r"(?P<ones>.+?)und(?P<tens>.+?zig|dreissig)")
 
 
 @lru_cache(maxsize=64)
 def _tables(languages: tuple[str, ...], claims: bool) -> tuple[dict[str, int], frozenset[str]]:
     """Number words with their values, and which of them are articles."""
-    table: dict[str, int] = {}
+    table = dict(compounds.unmistakable())
     for code in languages:
-        table |= lexicons()[code].numbers
+        table |= compounds.numbers_of(code)
         # "first" and "second" order what is told; only from the third on an ordinal is a claim.
         table |= {word: value for word, value in lexicons()[code].ordinals.items() if not claims or value > 2}
     return table, frozenset(word for code in languages for word in lexicons()[code].one)
@@ -71,33 +75,23 @@ def _french() -> dict[str, int]:
     return table | {"soixante et onze": 71, "soixante-et-onze": 71, "dix-sept": 17, "dix-huit": 18, "dix-neuf": 19}
 
 
-def _german(word: str) -> int | None:
-    """The value of a German compound ("zweihundertf\u00fcnfzig"), or None."""
-    table = lexicons()["de"].numbers
-    if word in table:
-        return table[word]
-    tens = _GERMAN_TENS.fullmatch(word)
-    low, high = (table.get(tens["ones"], 0), table.get(tens["tens"], 0)) if tens else (0, 0)
-    if 0 < low < 10 and high >= 20:
-        return low + high
-    parts = _GERMAN.fullmatch(word)
-    if parts is None or (parts["thousands"] is None and parts["hundreds"] is None):
-        return None
-    total = 0
-    for name, power in (("thousands", 1000), ("hundreds", 100), ("rest", 1)):
-        if parts[name] is None or (name == "rest" and not parts[name]):
-            continue
-        value = _german(parts[name]) if parts[name] else 1
-        if not value or value > 999:
-            return None
-        total += value * power
-    return total
-
-
 @lru_cache(maxsize=256)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     choice = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     return re.compile(rf"(?<![\w'])({choice})(?![\w])")
+
+
+def _own(
+    text: str, words: frozenset[str], languages: tuple[str, ...], claims: bool
+) -> tuple[dict[str, int], frozenset[str]]:
+    """The number words among *words* with their values, and which are articles."""
+    table, ones = _tables(languages, claims)
+    own = {word: table[word] for word in table.keys() & words}
+    if compounds.JOINED.search(text):
+        own |= compounds.joined(words, languages)
+    if "fr" in languages and words & {"vingt", "vingts", "soixante", "dix", "septante", "huitante", "nonante"}:
+        own |= _french()
+    return own, ones
 
 
 def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, claims: bool) -> Iterator[Fact]:
@@ -105,19 +99,15 @@ def worded(text: str, words: frozenset[str], languages: tuple[str, ...], *, clai
 
     With *claims* only those that count something (a word follows), and not the word for one, which is an article.
     """
-    table, ones = _tables(languages, claims)
-    own = {word: table[word] for word in table.keys() & words}
-    if "de" in languages:
-        compounds = (
-            word for word in words if len(word) < 60 and ("und" in word or "hundert" in word or "tausend" in word)
-        )
-        own |= {word: known for word in compounds if (known := _german(word))}
-    if "fr" in languages and words & {"vingt", "vingts", "soixante", "dix", "septante", "huitante", "nonante"}:
-        own |= _french()
+    own, ones = _own(text, words, languages, claims)
     if not own:
         return
+    leaning = {word: value for word, value in compounds.leaning().items() if word in words and word not in own}
+    own |= leaning
     for start, end, value in _groups(text, own, tuple(sorted({*own, *(_POWERS.keys() & words)}))):
         name = text[start:end]
+        if name in leaning:
+            continue
         followed = re.match(r"[ -][^\W\d_]|[\u20ac$\u00a3]", text[end : end + 2])
         if claims and (name in ones or not followed):
             continue
@@ -188,5 +178,8 @@ def _value(group: list[str], table: dict[str, int]) -> int | None:
 def _adds(current: int, value: int) -> bool:
     """Whether *value* can follow *current* within one number: hundreds, then tens, then ones."""
     if current == 0:
+        return True
+    # "tweeduizend vijfhonderd", "sto dwadzieścia".
+    if current % 1000 == 0 and 100 <= value < 1000:
         return True
     return (current % 100 == 0 and 0 < value < 100) or (current % 100 >= 20 and current % 10 == 0 and 0 < value < 10)
