@@ -181,8 +181,20 @@ def _success(gives: _Gives, status: int) -> dict[str, Any]:
 
 def _with_stream(told: dict[str, Any]) -> dict[str, Any]:
     words = "Events `step`, `evidence`, `answer` and `done`, each with an id `<run>:<n>` and data as JSON."
-    schema = {"type": "string", "description": words}
-    content = told.get("content", {}) | {_STREAM: {"schema": schema, "example": examples()["stream"]["body"]}}
+    # What describes a stream is, before OpenAPI 3.2, read as what describes each of its events.
+    schema = {
+        "type": "object",
+        "description": words,
+        "properties": {
+            "id": {"type": "string", "pattern": "^run_[0-9A-Za-z]+:[0-9]+$"},
+            "event": {"enum": ["step", "evidence", "answer", "done"]},
+            "data": {"type": "string", "contentMediaType": _JSON},
+        },
+        "required": ["id", "event", "data"],
+    }
+    first = examples()["stream"]["body"].partition("\n\n")[0]
+    event = dict(line.partition(": ")[::2] for line in first.splitlines())
+    content = told.get("content", {}) | {_STREAM: {"schema": schema, "example": event}}
     return {**told, "description": told["description"] if told.get("content") else words, "content": content}
 
 
