@@ -34,6 +34,8 @@ from mailsearch.terms import positioned_tokens
 
 ERASED, RAN_OUT, HOLD_SET, HOLD_LIFTED = "message erased", "words ran out", "legal hold set", "legal hold lifted"
 _BATCH = 1000
+# Texts from before a message came in that are looked through for words that people used anyway, the newest.
+_LOOKED_BACK = 20_000
 
 
 class OnHold(Exception):
@@ -173,7 +175,7 @@ def _texts_of(tenant: Tenant, gone: erasing.Erased) -> list[uuid.UUID]:
     chosen -= own | rest
     # Whatever else was written down since they came in: a question may name them though its run never found them.
     if gone.words and gone.since:
-        chosen |= set(_holding(tenant, gone.since, gone.words))
+        chosen |= set(_holding(tenant, gone.since, gone.words - _used_before(tenant, gone.since, gone.words)))
     return sorted(chosen)
 
 
@@ -187,6 +189,20 @@ def _resting_elsewhere(runs: set[int], messages: Sequence[str]) -> set[uuid.UUID
     cited = Citation.objects.filter(run__in=runs, message_id__in=messages).values("sentence_id")
     kept = Sentence.objects.filter(run__in=runs, kept=True).exclude(pk__in=cited)
     return set(kept.values_list("payload_id", flat=True))
+
+
+def _used_before(tenant: Tenant, since: datetime, words: frozenset[str]) -> frozenset[str]:
+    """Those of *words*, of letters alone, that people and models wrote before *since*: they stem from no later mail.
+
+    Numbers and identifiers always count as the message's own, whoever knew them before.
+    """
+    wanted, met = {word for word in words if word.isalpha()}, set[str]()
+    written = PayloadText.objects.filter(tenant=tenant, at__lt=since).exclude(kind__in=("quote", "evidence"))
+    for content in written.order_by("-pk").values_list("content", flat=True)[:_LOOKED_BACK].iterator(_BATCH):
+        met |= {lexeme for text in _said(json.loads(content)) for lexeme, _ in positioned_tokens(text)} & wanted
+        if len(met) == len(wanted):
+            break
+    return frozenset(met)
 
 
 def _holding(tenant: Tenant, since: datetime, words: frozenset[str]) -> Iterator[uuid.UUID]:

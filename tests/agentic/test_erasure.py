@@ -9,6 +9,7 @@ from string import ascii_lowercase
 
 import psycopg
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from psycopg import sql
 
@@ -16,7 +17,7 @@ from agentic import chain, erasure, runs
 from agentic.callers import Access, Principal, create_key, resolve_key
 from agentic.core.ports import Model
 from agentic.llm.extractive.reader import ExtractiveReader
-from agentic.models import AdminAct, AgentPolicy, PayloadText, Run
+from agentic.models import AdminAct, AgentPolicy, Note, PayloadText, Run, Sentence
 from mailsearch.ingest import embedding, pipeline
 from mailsearch.ingest.limits import Worker
 from mailsearch.models import Mailbox, Message, Permission, Tenant
@@ -25,7 +26,7 @@ from tests.agentic.asking import read
 from tests.agentic.test_tampering import verify
 from tests.mailsearch.importing import mail, new_mailbox, seeing, source
 from tests.mailsearch.test_embeddings import Counting
-from tests.standins.scripted_model import ScriptedModel, answers, searches
+from tests.standins.scripted_model import ScriptedModel, answers, declares, searches
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -147,6 +148,7 @@ def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_
     whole = "The garden was watered on 5 March, and the hedge was cut."
     garden = ScriptedModel(answers(("The garden was watered on 5 March.", "the hedge was cut", whole)))
     elsewhere = ask(home, garden, "When was the garden watered?")
+    _remarks(home, answered)
     before = places(owner_conninfo, home.canary)
     assert {"mailsearch_message", "agentic_payloadtext"} <= set(before)
     assert set().union(*before.values()) == set(home.canary.words.values())
@@ -166,6 +168,36 @@ def test_no_word_of_an_erased_message_is_left_in_the_database(home: Home, owner_
     assert kept is not None
     # It rests on other mail, whatever else that run had found.
     assert "watered on 5 March" in kept["answer"]["text"]
+
+
+def _remarks(home: Home, run: str) -> None:
+    """What people wrote about the message: a note on a sentence of the *run*, and the reason of an act."""
+    author = get_user_model().objects.create_user(f"reader-{home.tenant.pk}")
+    with bound(Binding(audit=frozenset({home.tenant.pk}))):
+        sentence = Sentence.objects.filter(run__public_id=run).first()
+        told = home.canary.told
+        Note.objects.create(
+            tenant=home.tenant, author=author, sentence=sentence, verdict="unsure", text=told("{body}? Ask {sender}.")
+        )
+    AdminAct.objects.create(
+        tenant=home.tenant, actor="user:1", act="message quarantined", reason=told("The {attached} looked forged.")
+    )
+
+
+def test_words_that_were_used_before_the_message_came_take_nothing_with_them(owner_conninfo: str) -> None:
+    mailbox, canary = new_mailbox("home"), Canary()
+    take(mailbox, OTHER)
+    _, token = create_key(mailbox.tenant, "Jo", Access(tuple(Permission.values), mailboxes=(mailbox,)))
+    home = Home(mailbox.tenant, mailbox, resolve_key(token), canary)
+    ask(home, ScriptedModel(declares()), "Was the boiler repaired?")
+    take(mailbox, canary.message)
+    common = ask(home, ScriptedModel(declares()), "Which boiler was it?")
+    own = ask(home, ScriptedModel(declares()), canary.told("Which {body} boiler was it?"))
+    erase(home.tenant, home.message())
+    assert places(owner_conninfo, canary) == {}
+    with bound(Binding(audit=frozenset({home.tenant.pk}))):
+        questions = {run.public_id: run.question for run in Run.objects.filter(tenant=home.tenant)}
+    assert (questions[common], questions[own]) == ("Which boiler was it?", "")
 
 
 def test_an_erasure_is_on_record_with_who_and_why(home: Home) -> None:
