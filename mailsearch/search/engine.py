@@ -24,7 +24,7 @@ from mailsearch.scope import Scope
 from mailsearch.search import keyword, semantic, showing
 from mailsearch.search.coverage import indexed_until, may_leave
 from mailsearch.search.folding import Folded, folded, spread
-from mailsearch.search.fusion import Fused, Ranking, fuse
+from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
 from mailsearch.search.narrowing import Narrowing, narrow
 from mailsearch.search.paging import DEEPEST, decode, encode, fingerprint
 from mailsearch.search.query import ParsedQuery, parse, zone
@@ -67,7 +67,7 @@ class _Asked:
 
     def looking(self) -> Iterator["_Asked"]:
         """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
-        if self.request.spread and self.end <= _SHALLOW // 4:
+        if self.end <= _SHALLOW // 4:
             yield replace(self, words_depth=_SHALLOW, meaning_depth=_SHALLOW)
         deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
         yield replace(self, meaning_depth=deep)
@@ -160,7 +160,7 @@ def _found(asked: _Asked, by_words: keyword.KeywordHits | None, by_meaning: list
     if by_meaning:
         fits = [max(0.0, one.similarity) for one in by_meaning] if by_words is not None else None
         rankings.append(Ranking("semantic", [one.message_id for one in by_meaning], 1 - _WORDS_WEIGHT, fits))
-    fused = fuse(rankings)
+    fused = fuse_in_steps(rankings, _SHALLOW)
     by_words_alone = by_meaning is None or not by_meaning
     exact = by_words is None or by_words.total_is_exact
     total = max(len(fused), by_words.total if by_words else 0)

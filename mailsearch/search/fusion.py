@@ -7,7 +7,7 @@ where equal weights pull it to the middle.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 RRF_K = 60
 
@@ -21,6 +21,10 @@ class Ranking:
     weight: float = 1.0
     # How well each message fits, 0 to 1, in the same order; without it all fit alike.
     fits: Sequence[float] | None = None
+
+    def first(self, count: int) -> "Ranking":
+        """Its best *count*."""
+        return replace(self, message_ids=self.message_ids[:count], fits=self.fits[:count] if self.fits else self.fits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +50,13 @@ def fuse(rankings: Sequence[Ranking], *, rrf_k: int = RRF_K) -> list[Fused]:
             found_by.setdefault(message_id, []).append(ranking.name)
     order = sorted(scores, key=lambda message_id: -scores[message_id])
     return [Fused(one, scores[one], tuple(sorted(found_by[one]))) for one in order]
+
+
+def fuse_in_steps(rankings: Sequence[Ranking], step: int) -> list[Fused]:
+    """Like `fuse`, but what is among the best *step* of any ranking comes before all else.
+
+    So the beginning is the same however deep the rankings go, and pages of it fit together.
+    """
+    beginning = fuse([one.first(step) for one in rankings])
+    known = {one.message_id for one in beginning}
+    return [*beginning, *(one for one in fuse(rankings) if one.message_id not in known)]

@@ -199,6 +199,9 @@ async def _with_rarity(
     conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
 ) -> list[WeightedTerm]:
     """The terms with the number of messages that hold them and the weight that follows (BM25's idf)."""
+    if len(terms) < 2:
+        # There is nothing to weigh it against.
+        return list(terms)
     if scope.received_from is None and scope.received_until is None:
         total, counts = await _counted(conn, scope, terms)
     else:

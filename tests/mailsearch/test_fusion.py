@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from mailsearch.search.folding import Candidate, folded, spread
-from mailsearch.search.fusion import Ranking, fuse
+from mailsearch.search.fusion import Ranking, fuse, fuse_in_steps
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,6 +28,16 @@ def test_a_light_ranking_does_not_outvote_a_heavy_one() -> None:
 def test_no_message_is_lost() -> None:
     assert {one.message_id for one in fuse([Ranking("a", [1, 2], 0.0), Ranking("b", [3])])} == {1, 2, 3}
     assert fuse([]) == []
+
+
+def test_the_beginning_of_a_fusion_is_the_same_however_deep_its_rankings_go() -> None:
+    keyword = Ranking("keyword", range(100), 0.7, [1.0] * 100)
+    semantic = Ranking("semantic", range(150, 50, -1), 0.3, [0.5] * 100)
+    shallow = fuse_in_steps([keyword.first(20), semantic.first(20)], 20)
+    deep = fuse_in_steps([keyword, semantic], 20)
+    assert deep[: len(shallow)] == shallow
+    assert [one.message_id for one in fuse([keyword, semantic])][: len(shallow)] != [one.message_id for one in shallow]
+    assert sorted(one.message_id for one in deep) == list(range(151))
 
 
 def test_copies_fold_onto_the_message_that_came_first() -> None:
