@@ -226,7 +226,9 @@ _FRENCH_HOUR = re.compile(
 _DOTTED = re.compile(
     r"(?<![^\W\d_])(?:at|around|until|before|after|from|um|gegen|bis|ab|vor|nach|las|le|alle|dalle|om|tot|vanaf|\u00e0s|as|"
     r"o|od|do|na|godz\.?|godzinie) (?P<hour>[01]?[0-9]|2[0-3])\.(?P<minute>[0-5][0-9])"
-    r"(?![0-9%/-]|[.,][0-9]| ?[^\W\d_]{1,3}(?![^\W_])| ?[%\u20ac$\u00a3])"
+    r"(?![0-9%/-]|[.,][0-9]"
+    r"| ?(?:eur|usd|gbp|chf|pln|sek|nok|dkk|czk|huf|jpy|per|pro|[kcm]?m|k?g|h?l|h|t|z\u0142|kr|bn|mio)(?![^\W_])"
+    r"| ?[%\u20ac$\u00a3])"
 )
 _NOON = "noon midday mittag mittags midi mediod\u00eda mezzogiorno middag meio-dia po\u0142udnie"
 _MIDNIGHT = "midnight mitternacht minuit medianoche mezzanotte middernacht meia-noite p\u00f3\u0142noc"
