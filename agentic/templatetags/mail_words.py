@@ -1,14 +1,19 @@
 """Filters for what mail and runs say: text without unseen signs, dates and durations in words."""
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 
 from django import template
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from agentic.core.verify.form import visible
 
 register = template.Library()
+# A browser lays out a word of many thousand letters in many seconds, unless it is told where it may be broken.
+_LONG = re.compile(r"\S{80}(?=\S)")
 
 
 @register.filter
@@ -21,6 +26,16 @@ def plain(text: object) -> str:
 def line(text: object) -> str:
     """The same on one line, for subjects, names and addresses."""
     return " ".join(plain(text).split())
+
+
+@register.filter
+def foldable(text: object) -> SafeString:
+    """*text* escaped, with places inside of very long words at which a line may end. For text, never for attributes."""
+    whole, pieces, start = str(text), [], 0
+    for found in _LONG.finditer(whole):
+        pieces.append((whole[start : found.end()],))
+        start = found.end()
+    return format_html_join(SafeString("<wbr>"), "{}", [*pieces, (whole[start:],)])
 
 
 @register.filter

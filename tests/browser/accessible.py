@@ -1,8 +1,10 @@
 """Whether axe-core finds something serious in a page, and whether the page fits its window."""
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
+_DESK: ViewportSize = {"width": 1280, "height": 900}
+_PHONE: ViewportSize = {"width": 400, "height": 800}
 _axe = Axe()
 
 
@@ -12,6 +14,18 @@ def serious(page: Page) -> list[str]:
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in ("serious", "critical")
     ]
+
+
+def poor_in_any_look(page: Page) -> list[str]:
+    """What is amiss with an open page in the dark, and in the light on a phone: rules of axe-core, what sticks out."""
+    found = []
+    for name, scheme, size in (("dark", "dark", _DESK), ("phone", "light", _PHONE)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.set_viewport_size(size)
+        found += [f"{name}: {rule}" for rule in serious(page)]
+        if (wider := overflow(page)) > 0:
+            found.append(f"{name}: {wider} pixels wider than its window")
+    return found
 
 
 def overflow(page: Page) -> int:

@@ -40,6 +40,7 @@ def test_a_question_is_followed_live_and_its_citation_opens_the_marked_words(sit
     assert "?run=run_" in page.url
     expect(page.locator(".sentences")).to_contain_text(ANSWERED)
     expect(page.locator(".sentences")).to_contain_text("✓ quoted")
+    expect(page.locator(".cited a")).to_have_text("Nordlicht claims desk · 14 Mar 2026 · Golf, claim 77-4410")
     expect(page.locator(".history")).to_contain_text(QUESTION)
     assert serious(page) == []
     page.evaluate("document.activeElement.blur()")

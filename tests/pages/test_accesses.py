@@ -129,6 +129,11 @@ def test_what_a_widen_attempt_asked_for_is_exported_beside_readable_mail_alone()
             {"workshop"} if user is made.ada else {None}
         )
         assert ("1,450" in json.dumps(exported)) is (user is made.ada)
+    for page, what in (("/runs", "runs"), ("/review?kind=all", "sentences"), ("/widen-attempts", "widen_attempts")):
+        link = f"/audit/export/{what}.csv?tenant={made.home.office.tenant.slug}"
+        assert link in signed_in(made.ada).get(page).content.decode()
+        assert signed_in(made.ada).get(link).status_code == 200
+    assert "/audit/export" not in signed_in(made.max).get("/runs").content.decode()
     for user in (made.max, made.olga, made.sue):
         address = f"/audit/export/runs.csv?tenant={made.home.office.tenant.slug}"
         assert signed_in(user).get(address).status_code == 404

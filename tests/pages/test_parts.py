@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentic.templatetags.mail_words import line, moment, plain
+from agentic.templatetags.mail_words import foldable, line, moment, plain
 from agentic.web.pages.differences import compared, nearest
 from agentic.web.pages.filters import back, day_of
 from agentic.web.pages.message_text import WINDOW, Span, window
@@ -89,3 +89,10 @@ def test_a_way_back_is_the_end_of_an_address_and_nothing_else(text: str) -> None
 def test_a_day_that_is_none_filters_nothing() -> None:
     assert day_of({"since": "yesterday"}, "since") is None
     assert day_of({"since": "2026-02-30"}, "since") is None
+
+
+def test_very_long_words_may_be_broken_and_stay_text() -> None:
+    assert foldable("<b>short</b> & words") == "&lt;b&gt;short&lt;/b&gt; &amp; words"
+    folded = foldable(f"a {'<' * 200} b")
+    assert folded == f"a {'&lt;' * 80}<wbr>{'&lt;' * 80}<wbr>{'&lt;' * 40} b"
+    assert foldable("W" * 80) == "W" * 80

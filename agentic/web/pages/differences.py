@@ -52,4 +52,11 @@ def _plain(word: str) -> str:
 
 
 def _filled(pieces: list[tuple[str, bool]]) -> Pieces:
-    return tuple(piece for piece in pieces if piece[0])
+    """Without empty pieces, and with the white space after a marked one apart from it."""
+    cut = [(part, marked and not part.isspace()) for text, marked in pieces for part in _ended(text, marked)]
+    return tuple(piece for piece in cut if piece[0])
+
+
+def _ended(text: str, marked: bool) -> tuple[str, ...]:
+    words = text.rstrip() if marked else text
+    return words, text[len(words) :]

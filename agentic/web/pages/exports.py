@@ -1,19 +1,20 @@
 """The audit as files, for auditors and administrators of its tenant; and one run as JSON for whoever may open it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_safe
 
 from agentic import accesses, chain, responses, run_page
 from agentic.cells import plain
-from agentic.exporting import FORMS, WHAT, Exporter
+from agentic.exporting import FORMS, WHAT, Exporter, What
 from agentic.mailjson import Json
 from agentic.reviewers import Right, mail_scope
 from agentic.web.audit_api import file_of
-from agentic.web.pages.opening import opened
+from agentic.web.pages.opening import address_of, opened
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
+from mailsearch.models import Tenant
 from mailsearch.sessions import Binding, bound
 
 _LONGEST_ID = 60
@@ -43,6 +44,25 @@ async def run(request: HttpRequest, reader: Reader, run: str) -> HttpResponseBas
     response = JsonResponse(told, json_dumps_params={"ensure_ascii": False, "indent": 1})
     response["Content-Disposition"] = 'attachment; filename="run.json"'
     return response
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where a table of a tenant's audit is to be had as a file."""
+
+    tenant: Tenant
+    csv: str
+    jsonl: str
+
+
+def files(reader: Reader, what: What, slug: str = "") -> Files | None:
+    """The files of the tenant *slug*, else of the one that is acted in; None where the reader audits none."""
+    wanted = slug or (reader.membership.tenant.slug if reader.membership else "")
+    tenant = next((one for one in reader.audited if one.slug == wanted), next(iter(reader.audited), None))
+    if tenant is None:
+        return None
+    csv, jsonl = (f"{address_of('audit-export', what, form)}?tenant={tenant.slug}" for form in FORMS)
+    return Files(tenant, csv, jsonl)
 
 
 def _told(reader: Reader, public_id: str) -> Json | None:

@@ -10,8 +10,9 @@ from django.views.decorators.http import require_safe
 
 from agentic.models import AccessLog, AdminAct
 from agentic.reviewers import Right, administered_tenants
+from agentic.web.pages import exports
 from agentic.web.pages.filters import number_of, paged, text_of
-from agentic.web.pages.opening import address_of, opened, shown
+from agentic.web.pages.opening import opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound
@@ -25,8 +26,7 @@ async def accesses(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     """The newest accesses in the tenants that the reader administers; `?of=` one mail, run or reader."""
     listed, older = await in_worker(_accesses, reader, request.GET.dict())
     context = {"listed": listed, "older": older, "of": text_of(request.GET.dict(), "of")}
-    files = {form: address_of("audit-export", "accesses", form) for form in ("csv", "jsonl")}
-    return shown(request, reader, "accesses.html", {**context, "files": files})
+    return shown(request, reader, "accesses.html", {**context, "files": exports.files(reader, "accesses")})
 
 
 @require_safe

@@ -24,6 +24,7 @@ class Source:
     quote: str = ""
     context: str = ""
     page: int | None = None
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ def of(response: Json) -> Result:
     code = response["outcome"] or ""
     cited = _cited(response)
     evidence = [found(item, cited=item["message_id"] in cited) for item in response["evidence"]]
+    subjects = {item["message_id"]: item["subject"] for item in response["evidence"] if not item.get("withheld")}
     reason = response["reason"] or ""
     return Result(
         run=response["run_id"],
@@ -99,7 +101,7 @@ def of(response: Json) -> Result:
         reason=wording.REASONS.get(reason, ""),
         next=wording.NEXT.get(code, ""),
         figures=_figures(response),
-        sentences=tuple(_sentence(one) for one in (response["answer"] or {}).get("sentences", ())),
+        sentences=tuple(_sentence(one, subjects) for one in (response["answer"] or {}).get("sentences", ())),
         removed=tuple(
             {**one, "words": wording.REMOVALS.get(one["reason"], "")} for one in response["removed_sentences"]
         ),
@@ -151,8 +153,8 @@ def _cited(response: Json) -> set[str]:
     return {citation["message_id"] for one in sentences for citation in one["citations"]}
 
 
-def _sentence(one: Json) -> KeptSentence:
-    sources = tuple(_source(citation) for citation in one["citations"])
+def _sentence(one: Json, subjects: Mapping[str, str]) -> KeptSentence:
+    sources = tuple(_source(citation, subjects) for citation in one["citations"])
     if one.get("withheld"):
         return KeptSentence(None, quoted=False, sources=sources)
     return KeptSentence(
@@ -167,7 +169,7 @@ def _sentence(one: Json) -> KeptSentence:
     )
 
 
-def _source(citation: Json) -> Source:
+def _source(citation: Json, subjects: Mapping[str, str]) -> Source:
     if citation.get("withheld"):
         return Source("", None)
     return Source(
@@ -176,6 +178,7 @@ def _source(citation: Json) -> Source:
         citation["quote"],
         citation["context"] if citation["context"] != citation["quote"] else "",
         citation["page"],
+        subjects.get(citation["message_id"], ""),
     )
 
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentic.models import Note, SampledNote, Sentence
 from agentic.reviewers import Right
-from agentic.web.pages import drawing, rates, reviewing
+from agentic.web.pages import drawing, exports, rates, reviewing
 from agentic.web.pages.filters import back, text_of, without
 from agentic.web.pages.opening import opened, shown
 from agentic.web.pages.readers import Reader
@@ -34,6 +34,7 @@ async def review(request: HttpRequest, reader: Reader) -> HttpResponseBase:
         "choices": queue.choices,
         "model": text_of(sent, "model"),
         "version": text_of(sent, "version"),
+        "files": exports.files(reader, "sentences", text_of(sent, "tenant")),
         "back": urlencode({name: value for name, value in sent.items() if value}),
         "draw": without(sent, "sample", "reviewed", "before", "q"),
         "leave": without(sent, "sample"),

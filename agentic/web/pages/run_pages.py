@@ -13,7 +13,7 @@ from agentic.chain import ChainState
 from agentic.models import Run, RunFinished, RunState
 from agentic.reviewers import Right
 from agentic.run_page import RunRows
-from agentic.web.pages import run_view, scopes, wording
+from agentic.web.pages import exports, run_view, scopes, wording
 from agentic.web.pages.filters import Choices, day_of, number_of, paged, text_of
 from agentic.web.pages.opening import address_of, opened, shown
 from agentic.web.pages.readers import Reader
@@ -65,7 +65,9 @@ async def run(request: HttpRequest, reader: Reader, run: str) -> HttpResponseBas
 async def runs(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     """The newest runs, filtered by outcome, tenant, model and day."""
     listed, choices, older = await in_worker(load, reader, request.GET.dict())
-    return shown(request, reader, "runs.html", {"listed": listed, "choices": choices, "older": older})
+    files = exports.files(reader, "runs", text_of(request.GET.dict(), "tenant"))
+    context = {"listed": listed, "choices": choices, "older": older, "files": files}
+    return shown(request, reader, "runs.html", context)
 
 
 def _load(reader: Reader, public_id: str) -> tuple[RunRows, str, ChainState] | None:

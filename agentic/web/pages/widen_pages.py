@@ -5,8 +5,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from agentic.reviewers import Right
-from agentic.web.pages import widening
-from agentic.web.pages.filters import back, without
+from agentic.web.pages import exports, widening
+from agentic.web.pages.filters import back, text_of, without
 from agentic.web.pages.opening import opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
@@ -19,7 +19,9 @@ _LONGEST_NOTE = 2000
 async def widen_attempts(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     """The groups, those not yet seen first asked for."""
     found = await in_worker(widening.load, reader, request.GET.dict())
-    context = {"found": found, "choices": found.choices, "back": without(request.GET.dict()), "most": widening.MOST}
+    sent = request.GET.dict()
+    context = {"found": found, "choices": found.choices, "back": without(sent), "most": widening.MOST}
+    context["files"] = exports.files(reader, "widen_attempts", text_of(sent, "tenant"))
     return shown(request, reader, "widen.html", context)
 
 
