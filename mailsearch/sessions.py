@@ -9,6 +9,7 @@ the one session; both are psycopg's own, since Django's async ORM would run para
 """
 
 import asyncio
+import select
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -133,7 +134,7 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         timeout=30,
         open=False,
         # Else each of them fails one request after the database was restarted.
-        check=AsyncConnectionPool.check_connection,
+        check=_check,
         kwargs={"prepare_threshold": None, "autocommit": True},
     )
     await opened.open()
@@ -163,6 +164,18 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
         yield conn
     finally:
         await conn.close()
+
+
+async def _check(conn: AsyncConnection[TupleRow]) -> None:
+    """Raise OperationalError where the server has closed its end of a connection that waits in the pool.
+
+    A server says nothing to who asked nothing, unless it ends: only where there is something to read is it asked, so
+    that most who take a connection make no trip for this.
+    """
+    poller = select.poll()
+    poller.register(conn.pgconn.socket, select.POLLIN)
+    if poller.poll(0):
+        await AsyncConnectionPool.check_connection(conn)
 
 
 async def _abandon(conn: AsyncConnection[TupleRow]) -> None:
