@@ -102,11 +102,15 @@ def positioned_tokens(text: str) -> Iterator[tuple[str, int]]:
 
 def lexemes_and_places(text: str) -> tuple[list[str], list[int]]:
     """`positioned_tokens` as two lists, which is quicker to go through."""
+    text = fold(text)
+    tokens = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    together = "".join(tokens)
+    if together.isalpha() and together.isascii() and len(max(tokens, key=len)) <= LONGEST_LEXEME:
+        return tokens, list(range(1, len(tokens) + 1))
     lexemes: list[str] = []
     places: list[int] = []
     at = 0
-    text = fold(text)
-    for token in (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text):
+    for token in tokens:
         # Most tokens are plain words, and this loop is most of what indexing costs.
         if token.isalpha() and token[0] < "\u0e00":
             at += 1

@@ -79,6 +79,8 @@ class Found:
         joined = join(text for _, text in self.pieces)
         if not joined.text:
             joined = join([joined, *self.spare])
+        if not self.hidden:
+            return joined
         hidden = [joined.hidden_text, *self.hidden]
         return replace(joined, hidden_text="\n".join(filter(None, hidden)))
 

@@ -7,9 +7,8 @@ that a sender could use to smuggle text past a filter.
 
 import codecs
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Step = Literal["declared", "utf-8", "windows-1252", "detected", "fallback"]
 
@@ -81,8 +80,7 @@ _LINE_ENDS = re.compile("\r+\n|\r|\x0b|\x0c|\x85|\u2028")
 _ASCII_CONTROLS = bytes([*range(9), *range(14, 32), 127])
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """Text, the charset that gave it, and which step decided."""
 
     text: str

@@ -1,10 +1,10 @@
 """Dates of mail headers: RFC 5322, its obsolete forms, and the wrong ones that real mail carries."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_tz
 from functools import lru_cache
+from typing import NamedTuple
 
 # Mail did not exist before; a later year is a broken clock.
 _FIRST_YEAR, _LAST_YEAR = 1970, 2100
@@ -23,8 +23,7 @@ _MONTHS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDate:
+class ReadDate(NamedTuple):
     """A moment, or None where there is none; `problem` says in one sentence what was wrong, empty if nothing."""
 
     moment: datetime | None

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from mailsearch.hits import PartText, Region
 from mailsearch.ingest import passages
@@ -17,7 +18,7 @@ from mailsearch.ingest.lexemes import Field, Tokens, tokens
 from mailsearch.ingest.parsed import Defect, ParsedAttachment, ParsedMessage, ParsedText
 from mailsearch.ingest.sources.raw import RawMail
 from mailsearch.ingest.threads import Letter, Link, link, subject_key
-from mailsearch.ingest.words import words, words_hash
+from mailsearch.ingest.words import hash_of, words
 
 DISPUTED = timedelta(hours=48)
 # Passages of one message that get an embedding; keyword search knows all of it.
@@ -28,8 +29,7 @@ _EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 _LINE_END = re.compile(rb"\r\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A passage: offsets into the body (`attachment` None) or into the attachment of that number."""
 
     attachment: int | None
@@ -137,12 +137,13 @@ def _received_at(mail: RawMail, parsed: ParsedMessage, now: datetime) -> datetim
 
 def _words_hash(parsed: ParsedMessage, identity: bytes) -> bytes:
     """Equal for messages that say the same: body and attached files; for short ones the sender too."""
-    said = words_hash(parsed.body.text)
+    found = words(parsed.body.text)
+    said = hash_of(found)
     files = sorted(hashlib.sha256(one.content).hexdigest() for one in parsed.attachments if not one.inline)
     if not said and not files:
         return identity
     sender = ""
-    if len(words(parsed.body.text[:1000])) < _FEW_WORDS:
+    if len(found) < _FEW_WORDS or len(words(parsed.body.text[:1000])) < _FEW_WORDS:
         sender = next((one.address.lower() for one in parsed.addresses if one.role == "from"), "")
     return hashlib.sha256("\n".join([said, sender, *files]).encode("utf-8", "replace")).digest()
 
@@ -166,6 +167,8 @@ def _fields(parsed: ParsedMessage) -> Iterable[Field]:
 
 def _apart(text: str, regions: Sequence[Region]) -> tuple[str, str]:
     """*text* outside and inside of *regions*."""
+    if not regions:
+        return text, ""
     outside, inside, position = [], [], 0
     for region in sorted(regions, key=lambda one: one.start):
         start = max(region.start, position)

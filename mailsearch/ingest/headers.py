@@ -5,8 +5,8 @@ Everything works on raw bytes and returns one clean line: what a header decodes 
 
 import binascii
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from mailsearch.ingest import charset
@@ -28,8 +28,7 @@ _PARAMETER = re.compile(
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A decoded header. `problem` says in one sentence what was wrong with it, empty if nothing."""
 
     value: str

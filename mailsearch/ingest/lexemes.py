@@ -5,9 +5,11 @@ once for each word and remembered; the vector itself is written here, since cutt
 would cost more than all the rest of an import.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from mailsearch.terms import lexemes_and_places
 
@@ -23,13 +25,13 @@ _WEIGHTS = {"A": 3 << 14, "B": 2 << 14, "C": 1 << 14, "D": 0}
 _COUNT = Struct(">I").pack
 # What follows a lexeme: the zero byte that ends it, how many places, and the places.
 _PLACES = [Struct(f">xH{count}H").pack for count in range(_MOST_POSITIONS + 1)]
+_PLACE = _PLACES[1]
 
 # dictionary, words → stem of each word that has one.
 AskStems = Callable[[str, Sequence[str]], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A text with its weight: A, B, C or D."""
 
     weight: str
@@ -56,14 +58,16 @@ class IndexLine:
         """The vector in Postgres' binary form (`tsvectorrecv`): no parser has to read it."""
         pieces = [_COUNT(len(self.places))]
         for lexeme, places in self.places.items():
-            pieces.append(lexeme.encode())
-            pieces.append(_PLACES[len(places)](len(places), *places))
+            if len(places) == 1:
+                pieces += lexeme.encode(), _PLACE(1, places[0])
+            else:
+                pieces += lexeme.encode(), _PLACES[len(places)](len(places), *places)
         return b"".join(pieces)
 
 
 def tokens(fields: Iterable[Field]) -> Tokens:
     """Cut *fields* into lexemes; the first of them keep their places if not everything fits."""
-    places_of: dict[str, list[int]] = {}
+    places_of: defaultdict[str, list[int]] = defaultdict(list)
     base = length = 0
     for field in fields:
         lexemes, places = lexemes_and_places(field.text)
@@ -72,20 +76,14 @@ def tokens(fields: Iterable[Field]) -> Tokens:
             continue
         start, last = _WEIGHTS[field.weight] | base, places[-1]
         if base + last < _LAST_POSITION:
-            _take(places_of, lexemes, places, start)
+            # Most of what indexing costs.
+            for lexeme, place in zip(lexemes, places, strict=True):
+                places_of[lexeme].append(start + place)
         else:
             _take_far(places_of, lexemes, places, base, _WEIGHTS[field.weight])
         length += last
         base += last + _GAP
-    return Tokens(places_of, length)
-
-
-def _take(places_of: dict[str, list[int]], lexemes: Sequence[str], places: Sequence[int], start: int) -> None:
-    for lexeme, place in zip(lexemes, places, strict=True):
-        if lexeme in places_of:
-            places_of[lexeme].append(start + place)
-        else:
-            places_of[lexeme] = [start + place]
+    return Tokens(dict(places_of), length)
 
 
 def _take_far(
@@ -125,9 +123,10 @@ def _merged(several: Iterable[Sequence[int]]) -> list[int]:
 
 def _fitting(places_of: dict[str, list[int]], length: int) -> IndexLine:
     """As much of a line as a tsvector takes."""
-    if any(len(places) > _MOST_POSITIONS for places in places_of.values()):
+    counts = list(map(len, places_of.values()))
+    if counts and max(counts) > _MOST_POSITIONS:
         places_of = {lexeme: places[:_MOST_POSITIONS] for lexeme, places in places_of.items()}
-    characters, count = sum(map(len, places_of)), sum(map(len, places_of.values()))
+    characters, count = len("".join(places_of)), sum(counts)
     # Even if every character took four bytes.
     if 4 * characters + 2 * count + 3 * len(places_of) < _MOST_BYTES:
         return IndexLine(places_of, length, capped=False)

@@ -12,6 +12,7 @@ _PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
 _ITEM = re.compile(r"(?:[-*+•·‣–o]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])[ \t]+\S")
 _ROW = re.compile(r"^\s*\|.*\|\s*$|\S\t+\S.*\t|[^|\s] *\| .+ \| ?|^\S[^\t]*\t+[^\t]+$|\S {3,}\S.* {3,}\S")
 _CODE = re.compile(r"^(?: {4,}|\t)\S|^(?:diff |index [0-9a-f]+\.\.|@@ |--- a/|\+\+\+ b/)")
+_CODE_BEGINS = frozenset(" \tdi@-+")
 _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
@@ -27,7 +28,9 @@ def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwar
     text = charset.clean(text)
     if flowed:
         text = _unflow(text, delsp)
-    text = _TRAILING.sub("", text).strip("\n")[: blocks.MOST_TEXT]
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        text = _TRAILING.sub("", text)
+    text = text.strip("\n")[: blocks.MOST_TEXT]
     found = mark_blocks(text)
     return ParsedText(text, found, regions.mark(text, found, forwards=forwards))
 
@@ -109,7 +112,7 @@ def _marked(text: str) -> Iterator[Block]:
         prefix, content = _split_prefix(line)
         line_end = position + len(line)
         line_kind = _kind(content, fenced, kind if start >= 0 else "paragraph")
-        if _FENCE.match(content):
+        if ("```" in content or "~~~" in content) and _FENCE.match(content):
             fenced = not fenced
             line_kind = "code"
         blank = not content.strip()
@@ -143,7 +146,7 @@ def _kind(content: str, fenced: bool, before: BlockKind) -> BlockKind:
         return "item"
     if ("\t" in stripped or "|" in stripped or "   " in stripped) and _ROW.search(stripped):
         return "row"
-    if before in ("paragraph", "code") and _CODE.match(content):
+    if content[:1] in _CODE_BEGINS and before in ("paragraph", "code") and _CODE.match(content):
         return "code" if before == "code" or not stripped[:1].isalnum() else before
     return "item" if before == "item" and content[:1] in " \t" else "paragraph"
 

@@ -8,6 +8,7 @@ runs to the end of its level.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mailsearch.hits import Block, Region, RegionKind
 from mailsearch.ingest import attribution
@@ -49,14 +50,12 @@ class _Line:
     colon: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
+class _Label(NamedTuple):
     kind: RegionKind
     said_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opening:
+class _Opening(NamedTuple):
     """What a marker opens: `lines` are the marker's own; `deeper` says that only deeper lines belong to it."""
 
     lines: int
@@ -197,7 +196,7 @@ def _attribution(lines: list[_Line], index: int) -> _Opening | None:
     """An attribution on one to three lines."""
     depth = lines[index].depth
     # Most lines are prose, so this is asked of nearly all.
-    if not (lines[index].colon or any(line.colon for line in lines[index + 1 : index + 3])):
+    if not (lines[index].colon or True in [line.colon for line in lines[index + 1 : index + 3]]):
         return None
     joined = ""
     for count, line in enumerate(lines[index : index + 3], 1):

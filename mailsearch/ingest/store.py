@@ -302,17 +302,22 @@ def _message(
         one.date_disputed, parsed.language[:8], parsed.list_id, parsed.authentication.spf, parsed.authentication.dkim,
         parsed.authentication.dmarc, len(one.mail.data) if container is None else 0, text_array(one.mail.flags),
         len(parsed.attachments), parsed.body.text, _blocks(parsed.body), _regions(parsed.body), parsed.body.hidden_text,
-        parsed.alternatives_differ, TEXT_VERSION, _defects(one.defects), json.dumps(extras),
+        parsed.alternatives_differ, TEXT_VERSION, _defects(one.defects), json.dumps(extras) if extras else "{}",
     )  # fmt: skip
 
 
 def _blocks(text: ParsedText) -> str:
-    return json.dumps([[block.start, block.end, block.kind] for block in text.blocks], separators=(",", ":"))
+    # No kind needs quoting.
+    return "[" + ",".join([f'[{one.start},{one.end},"{one.kind}"]' for one in text.blocks]) + "]"
 
 
 def _regions(text: ParsedText) -> str:
+    if not text.regions:
+        return "[]"
     return json.dumps([[region.start, region.end, region.kind, region.said_by] for region in text.regions])
 
 
 def _defects(defects: Sequence[Defect]) -> str:
+    if not defects:
+        return "[]"
     return json.dumps([{"code": one.code, "part": one.part, "explanation": one.explanation} for one in defects])

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 # References that are looked at, counted from the last: real threads name fewer, forged ones name thousands.
 MOST_REFERENCES = 100
@@ -32,8 +33,7 @@ _PREFIX = re.compile(
 _TAG = re.compile(r"^\s*\[[^\]]{1,40}\]\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """What one message says of its place: its own id, and the ids that it refers to, the one it answers last."""
 
     own: str

@@ -2,7 +2,7 @@
 
 import binascii
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _NOT_ALPHABET = re.compile(rb"[^A-Za-z0-9+/=]+")
 _WHITE = b" \t\n\r\x0b\x0c\x00"
@@ -10,8 +10,7 @@ _PADDED = re.compile(rb"=+")
 _KNOWN = ("", "7bit", "8bit", "binary", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """Decoded bytes, and as (code, sentence) what was wrong; `truncated` if the end is missing."""
 
     data: bytes

@@ -36,7 +36,11 @@ def read_message(
     try:
         # O_NOFOLLOW: what was a file when it was listed may be a link now.
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            data = file.read(LARGEST_MESSAGE + 1)
+            # Room for the largest message is made only where the file has grown since it was listed.
+            expected = min(status.st_size, LARGEST_MESSAGE) + 1
+            data = file.read(expected)
+            if len(data) == expected <= LARGEST_MESSAGE:
+                data += file.read(LARGEST_MESSAGE + 1 - expected)
     except OSError as error:
         unreadable = error.strerror or type(error).__name__
     return RawMail(

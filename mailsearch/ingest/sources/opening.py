@@ -44,9 +44,10 @@ class SingleMessage:
     def messages(self) -> Iterator[RawMail]:
         """The message, without a From_ line that may stand before it."""
         mail = read_message(self.path, self.path.lstat(), folder=self.folder)
-        first, _, rest = mail.data.partition(b"\n")
-        if is_from_line(first):
-            mail = replace(mail, data=rest)
+        if mail.data.startswith(b"From "):
+            first, _, rest = mail.data.partition(b"\n")
+            if is_from_line(first):
+                mail = replace(mail, data=rest)
         yield mail
 
 
