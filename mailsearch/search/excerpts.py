@@ -17,7 +17,9 @@ LENGTH = 320
 _LOOKED_THROUGH = 300_000
 _MOST_MATCHES = 3_000
 _WORD = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+_OTHER_LETTERS = re.compile(r"[^\W\x00-\x7f]+")
+# The end of a sentence with what parts it from the next one. Begins with a sign, so that others are quickly passed.
+_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]|\n+")
 # A word may be longer than the stem that found it by an ending of so many letters.
 _ENDING = 3
 _SHORTEST_STEM = 4
@@ -78,9 +80,7 @@ def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
         return
     known: dict[str, list[Match]] = {}
     count = 0
-    # No letter of ASCII changes its place when folded, so there it is enough to look where a lexeme begins.
-    words = _likely(text, weights) if text.isascii() else _WORD.finditer(text, 0, _LOOKED_THROUGH)
-    for found in words:
+    for found in _likely(text[:_LOOKED_THROUGH], weights):
         word, start = found.group(), found.start()
         inside = known.get(word)
         if inside is None:
@@ -93,16 +93,29 @@ def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
 
 
 def _likely(text: str, weights: Mapping[str, float]) -> Iterator[re.Match[str]]:
-    """The words of *text*, which is ASCII, that begin with one of the lexemes; others can't match."""
-    folded = fold(text[:_LOOKED_THROUGH])
+    """The words of *text* that begin with one of the lexemes, or hold a letter that folds to others; no more can match.
+
+    Far fewer than all words, which cost more to look at one by one than to look for what they may begin with.
+    """
+    lower = text.lower()
+    if len(lower) != len(text):
+        return _WORD.finditer(text)
     starts: set[int] = set()
     for lexeme in weights:
-        at = folded.find(lexeme)
+        at = lower.find(lexeme)
         while at >= 0:
-            if not at or not folded[at - 1].isalnum():
+            if not at or not lower[at - 1].isalnum():
                 starts.add(at)
-            at = folded.find(lexeme, at + 1)
-    return (found for start in sorted(starts) if (found := _WORD.match(text, start, _LOOKED_THROUGH)))
+            at = lower.find(lexeme, at + 1)
+    if not text.isascii():
+        starts.update(_start_of_word(text, found.start()) for found in _OTHER_LETTERS.finditer(text))
+    return (found for start in sorted(starts) if (found := _WORD.match(text, start)))
+
+
+def _start_of_word(text: str, at: int) -> int:
+    while at and text[at - 1].isalnum():
+        at -= 1
+    return at
 
 
 def _in_word(word: str, weights: Mapping[str, float]) -> Iterator[Match]:

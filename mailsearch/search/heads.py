@@ -4,34 +4,42 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, sql
-from psycopg.rows import DictRow, TupleRow, dict_row
+from psycopg.rows import TupleRow
 
 from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
 from mailsearch.scope import Scope
-from mailsearch.search.threads import ask_roots
+from mailsearch.search import threads
 
 _MESSAGES = """
-SELECT m.id, m.public_id, m.thread_id, m.rfc_message_id, b.slug AS mailbox, f.path AS folder, m.subject, m.sent_at,
-       m.sent_offset, m.received_at, m.date_disputed, m.language, m.spf, m.dkim, m.dmarc, m.container_id
-FROM mailsearch_message m
-JOIN mailsearch_folder f ON f.id = m.folder_id JOIN mailsearch_mailbox b ON b.id = m.mailbox_id
-WHERE m.id = ANY(%(ids)s) AND {}
+SELECT m.id, m.public_id, m.thread_id, t.public_id, t.merged_into_id, m.rfc_message_id,
+       (SELECT b.slug FROM mailsearch_mailbox b WHERE b.id = m.mailbox_id),
+       (SELECT f.path FROM mailsearch_folder f WHERE f.id = m.folder_id), m.subject, m.sent_at, m.sent_offset,
+       m.received_at, m.date_disputed, m.language, m.spf, m.dkim, m.dmarc, m.container_id{}
+FROM mailsearch_message m JOIN mailsearch_thread t ON t.id = m.thread_id WHERE m.id = ANY(%(ids)s) AND {}
 """
+# Places in its rows, and of the last column of attachments in theirs.
+_THREAD, _MERGED, _CONTAINER, _STATE = 2, 4, 17, 5
 _PARTICIPANTS = """
 SELECT message_id, role, name, address FROM mailsearch_participant
 WHERE message_id = ANY(%s) ORDER BY message_id, position, id
 """
 _ATTACHMENTS = """
-SELECT message_id, public_id, filename, content_type, size, state FROM mailsearch_attachment
+SELECT message_id, public_id, filename, content_type, size, state{} FROM mailsearch_attachment
 WHERE message_id = ANY(%s) ORDER BY message_id, position, id
 """
 _FIRST_BEARERS = """
-SELECT lower(p.name), p.address FROM mail_search.first_bearers(%(names)s, %(folders)s, %(start)s, %(end)s) AS b
+SELECT lower(p.name), p.address FROM mail_search.first_bearers({}, %(folders)s, %(start)s, %(end)s) AS b
 JOIN mailsearch_participant p ON p.id = b.participant_id
 """
+_OF_NAMES = sql.SQL(_FIRST_BEARERS).format(sql.SQL("%(names)s"))
+_OF_MESSAGES = sql.SQL(_FIRST_BEARERS).format(
+    sql.SQL(
+        "ARRAY(SELECT DISTINCT n.name FROM mailsearch_participant n WHERE n.message_id = ANY(%(ids)s) AND n.name <> '')"
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,74 +56,104 @@ class _People:
         return next(iter([*self.of("from"), *self.of("sender")]), ("", ""))
 
 
+_NOBODY = _People({})
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What to read of messages and of their attachments beside what heads are made of."""
+
+    message: LiteralString = ""
+    attachment: LiteralString = ""
+
+
+_NO_MORE = Columns()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A head, with the values of the columns that were asked for beside it."""
+
+    head: MessageHead
+    columns: Sequence[Any]
+    # One for each attachment of the head.
+    of_attachments: Sequence[Sequence[Any]]
+
+
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageHead]:
     """Heads by internal id, of those messages that are in scope."""
-    async with conn.pipeline():
-        return await load_within(conn, scope, ids)
+    return {message_id: found.head for message_id, found in (await read(conn, scope, ids)).items()}
 
 
-async def load_within(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageHead]:
-    """The same in a pipeline that is open already."""
+async def read(
+    conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int], columns: Columns = _NO_MORE
+) -> dict[int, Read]:
+    """The same with further *columns*. Takes one trip to the database unless there are merged threads or mail inside
+    of mail."""
     wanted = list(ids)
     condition, values = scope.condition("m")
-    cursor = conn.cursor(row_factory=dict_row)
-    await cursor.execute(sql.SQL(_MESSAGES).format(condition), values | {"ids": wanted})
-    # Asked for in the same trip, of which only what is in scope is looked at.
-    asked = await conn.execute(_PARTICIPANTS, [wanted]), await conn.execute(_ATTACHMENTS, [wanted])
-    rows = {row["id"]: row for row in await cursor.fetchall()}
-    if not rows:
-        return {}
-    people = _people(row for row in await asked[0].fetchall() if row[0] in rows)
-    containers = {row["container_id"] for row in rows.values() if row["container_id"] is not None}
+    async with conn.pipeline():
+        # Asked for in one trip, and of participants and attachments only those of what is in scope are looked at.
+        messages = await conn.execute(
+            sql.SQL(_MESSAGES).format(sql.SQL(columns.message), condition), values | {"ids": wanted}
+        )
+        participants = await conn.execute(_PARTICIPANTS, [wanted])
+        attached = await conn.execute(sql.SQL(_ATTACHMENTS).format(sql.SQL(columns.attachment)), [wanted])
+        bearers = await conn.execute(_OF_MESSAGES, _bearing(scope) | {"ids": wanted})
+        rows = {row[0]: row for row in await messages.fetchall()}
+        people = _people(row for row in await participants.fetchall() if row[0] in rows)
+        attachments = await attached.fetchall()
+        known: dict[str, str] = dict(await bearers.fetchall())
+    containers = {row[_CONTAINER] for row in rows.values() if row[_CONTAINER] is not None}
     if containers:
         people |= _people(await (await conn.execute(_PARTICIPANTS, [list(containers)])).fetchall())
-    threads_asked = await ask_roots(conn, {row["thread_id"] for row in rows.values()})
-    known = await first_bearers(conn, scope, {name for one in people.values() for name in _names(one)})
-    threads: dict[int, str] = dict(await threads_asked.fetchall())
-    attachments = _attachments(await asked[1].fetchall())
-    nobody = _People({})
+    merged = {row[_THREAD] for row in rows.values() if row[_MERGED] is not None}
+    roots = await threads.roots(conn, merged) if merged else {}
+    of_message: dict[int, list[TupleRow]] = defaultdict(list)
+    for row in attachments:
+        of_message[row[0]].append(row)
     return {
-        message_id: _head(
-            row,
-            threads.get(row["thread_id"], ""),
-            people.get(message_id, nobody),
-            people.get(row["container_id"], nobody),
-            known,
-            attachments.get(message_id, ()),
+        message_id: Read(
+            _head(row, roots, people, known, of_message[message_id]),
+            row[_CONTAINER + 1 :],
+            [one[_STATE + 1 :] for one in of_message[message_id]],
         )
         for message_id, row in rows.items()
     }
 
 
 def _head(
-    row: DictRow,
-    thread_id: str,
-    people: _People,
-    container: _People,
+    row: TupleRow,
+    roots: Mapping[int, str],
+    people: Mapping[int, _People],
     known: Mapping[str, str],
-    attachments: Sequence[AttachmentInfo],
+    attachments: Sequence[TupleRow],
 ) -> MessageHead:
+    (message_id, public_id, thread, thread_id, _, rfc_message_id, mailbox, folder, subject, sent_at, offset,
+     received_at, disputed, language, spf, dkim, dmarc, container) = row[: _CONTAINER + 1]  # fmt: skip
+    mine = people.get(message_id, _NOBODY)
+
     def address(pair: tuple[str, str]) -> Address:
         name, mail = pair
         return Address(name, mail, name_conflict=bool(name) and known.get(name.lower(), mail) != mail)
 
     return MessageHead(
-        message_id=row["public_id"],
-        thread_id=thread_id,
-        rfc_message_id=row["rfc_message_id"],
-        mailbox=row["mailbox"],
-        folder=row["folder"],
-        subject=row["subject"],
-        sender=address(people.sender),
-        to=tuple(map(address, people.of("to"))),
-        cc=tuple(map(address, people.of("cc"))),
-        sent_at=sender_time(row["sent_at"], row["sent_offset"]),
-        received_at=row["received_at"],
-        date_disputed=row["date_disputed"],
-        language=row["language"],
-        authentication=Authentication(row["spf"], row["dkim"], row["dmarc"]),
-        attachments=tuple(attachments),
-        attached_to=_shown(container.sender) if row["container_id"] is not None else "",
+        message_id=public_id,
+        thread_id=roots.get(thread, thread_id),
+        rfc_message_id=rfc_message_id,
+        mailbox=mailbox,
+        folder=folder,
+        subject=subject,
+        sender=address(mine.sender),
+        to=tuple(map(address, mine.of("to"))),
+        cc=tuple(map(address, mine.of("cc"))),
+        sent_at=sender_time(sent_at, offset),
+        received_at=received_at,
+        date_disputed=disputed,
+        language=language,
+        authentication=Authentication(spf, dkim, dmarc),
+        attachments=tuple(AttachmentInfo(*one[1 : _STATE + 1]) for one in attachments),
+        attached_to=_shown(people.get(container, _NOBODY).sender) if container is not None else "",
     )
 
 
@@ -134,10 +172,6 @@ def _shown(pair: tuple[str, str]) -> str:
     return f"{name} <{address}>" if name and address else name or address or "unknown"
 
 
-def _names(people: _People) -> set[str]:
-    return {name for pairs in people.by_role.values() for name, _ in pairs if name}
-
-
 def _people(rows: Iterable[TupleRow]) -> dict[int, _People]:
     found: dict[int, dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
     for message_id, role, name, address in rows:
@@ -150,18 +184,9 @@ async def first_bearers(conn: AsyncConnection[TupleRow], scope: Scope, names: It
 
     The same name from another address is a `name_conflict`: who imitates comes later.
     """
-    parameters = {
-        "names": sorted(names),
-        "folders": scope.folder_ids,
-        "start": scope.received_from,
-        "end": scope.received_until,
-    }
-    cursor = await conn.execute(_FIRST_BEARERS, parameters)
+    cursor = await conn.execute(_OF_NAMES, _bearing(scope) | {"names": sorted(names)})
     return dict(await cursor.fetchall())
 
 
-def _attachments(rows: Iterable[Any]) -> dict[int, list[AttachmentInfo]]:
-    found: dict[int, list[AttachmentInfo]] = defaultdict(list)
-    for message_id, *values in rows:
-        found[message_id].append(AttachmentInfo(*values))
-    return found
+def _bearing(scope: Scope) -> dict[str, object]:
+    return {"folders": scope.folder_ids, "start": scope.received_from, "end": scope.received_until}

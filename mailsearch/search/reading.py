@@ -4,7 +4,6 @@ What is missing, out of scope, quarantined, deleted or erased is one answer: Non
 """
 
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +19,9 @@ from mailsearch.search.threads import families
 
 # Messages of one thread that are read at once; longer ones end here, the oldest first.
 LONGEST_THREAD = 500
-_BODIES = "SELECT id, body_text, body_blocks, body_regions, hidden_text FROM mailsearch_message WHERE id = ANY(%s)"
-_TEXTS = """
-SELECT message_id, public_id, filename, text, blocks, page_starts, hidden_text FROM mailsearch_attachment
-WHERE message_id = ANY(%s) AND (text <> '' OR hidden_text <> '') ORDER BY message_id, position, id
-"""
+_TEXTS = heads.Columns(
+    ", m.body_text, m.body_blocks, m.body_regions, m.hidden_text", ", text, blocks, page_starts, hidden_text"
+)
 _ONE_ATTACHMENT = """
 SELECT m.id, a.public_id, a.filename, a.content_type, a.size, a.state, a.text, a.blocks, a.page_starts
 FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id WHERE a.public_id = %(asked)s AND {}
@@ -129,36 +126,24 @@ async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
     """Whole messages by internal id, of those in scope."""
     wanted = list(ids)
-    if not wanted:
-        return {}
-    async with conn.pipeline():
-        asked = await conn.execute(_BODIES, [wanted]), await conn.execute(_TEXTS, [wanted])
-        found = await heads.load_within(conn, scope, wanted)
-        bodies = {row[0]: row[1:] for row in await asked[0].fetchall()}
-        attached = _attached(await asked[1].fetchall())
-    return {
-        message_id: _whole(head, bodies[message_id], attached[message_id])
-        for message_id, head in found.items()
-        if message_id in bodies
-    }
+    found = await heads.read(conn, scope, wanted, _TEXTS) if wanted else {}
+    return {message_id: _whole(one) for message_id, one in found.items()}
 
 
-def _whole(head: MessageHead, body: Sequence[Any], attached: Sequence[tuple[PartText, str]]) -> MessageText:
-    text, blocks, regions, hidden = body
-    parts = (
+def _whole(read: heads.Read) -> MessageText:
+    head = read.head
+    text, blocks, regions, hidden = read.columns
+    parts = [
         PartText("subject", head.subject, (Block(0, len(head.subject), "heading"),) if head.subject else ()),
         PartText("body", text, _blocks(blocks), _regions(regions)),
-        *(part for part, _ in attached if part.text),
-    )
-    return MessageText(head, parts, "\n".join(one for one in (hidden, *(one for _, one in attached)) if one))
-
-
-def _attached(rows: Iterable[Any]) -> dict[int, list[tuple[PartText, str]]]:
-    found: dict[int, list[tuple[PartText, str]]] = defaultdict(list)
-    for message_id, public_id, filename, text, blocks, page_starts, hidden in rows:
-        part = PartText(f"attachment:{public_id}", text, _blocks(blocks), (), tuple(page_starts), filename)
-        found[message_id].append((part, hidden))
-    return found
+    ]
+    unseen = [hidden]
+    for info, (text, blocks, page_starts, hidden) in zip(head.attachments, read.of_attachments, strict=True):
+        unseen.append(hidden)
+        if text:
+            name = f"attachment:{info.attachment_id}"
+            parts.append(PartText(name, text, _blocks(blocks), (), tuple(page_starts), info.filename))
+    return MessageText(head, tuple(parts), "\n".join(filter(None, unseen)))
 
 
 def _blocks(stored: Iterable[Sequence[Any]]) -> tuple[Block, ...]:

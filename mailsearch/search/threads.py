@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 # The union of a recursive query drops rows it has seen, so a loop of merged threads ends.
@@ -37,6 +37,7 @@ async def families(conn: AsyncConnection[TupleRow], public_ids: Iterable[str]) -
     return found
 
 
-async def ask_roots(conn: AsyncConnection[TupleRow], thread_ids: Iterable[int]) -> AsyncCursor[TupleRow]:
-    """Rows of (internal id of a thread, public id of the thread that it was merged into, or its own)."""
-    return await conn.execute(_ROOTS, {"asked": sorted(set(thread_ids))})
+async def roots(conn: AsyncConnection[TupleRow], thread_ids: Iterable[int]) -> dict[int, str]:
+    """For each internal id of a thread: the public id of the thread that it was merged into, or its own."""
+    cursor = await conn.execute(_ROOTS, {"asked": sorted(set(thread_ids))})
+    return dict(await cursor.fetchall())
