@@ -15,7 +15,9 @@ _TELLTALE = 16
 
 # Letters and marks that show nothing though they are no format characters: Hangul fillers, the grapheme joiner,
 # Khmer's inherent vowels, the blank Braille cell.
-_INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u2800")
+_INVISIBLE = "\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u2800"
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_PRINTABLE_BUT_UNSEEN = re.compile(f"[{_INVISIBLE}{_SELECTORS}]")
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 # Written forms of the control tokens of chat templates (ChatML, Llama, Mistral, Gemma, DeepSeek, Qwen and their kin).
@@ -49,7 +51,9 @@ def clean(text: str) -> str:
     surrogates go; control tokens of chat templates, role headers at the start of a line and look-alikes of labels
     stay readable in a harmless form. Words are never changed, so a quote taken from cleaned text is found again.
     """
-    text = _seen(_LINE_BREAKS.sub("\n", text))
+    # What is printable holds no control and no format character, and so no line break of another kind.
+    if not text.replace("\n", " ").isprintable() or _PRINTABLE_BUT_UNSEEN.search(text):
+        text = _seen(_LINE_BREAKS.sub("\n", text))
     # Looking for one sign is many times cheaper than for a pattern, and most lines of mail hold none of these.
     if "<" in text or "[" in text:
         text = _without_tokens(text)
@@ -58,8 +62,6 @@ def clean(text: str) -> str:
 
 def _seen(text: str) -> str:
     """*text* without the signs that no reader sees."""
-    if text.isascii() and text.isprintable():
-        return text
     unseen = [sign for sign in set(text) if not _is_seen(sign)]
     return text.translate(dict.fromkeys(map(ord, unseen))) if unseen else text
 
@@ -67,10 +69,12 @@ def _seen(text: str) -> str:
 def _without_tokens(text: str) -> str:
     # Twice: a token put together by the first pass must not survive it.
     for _ in range(2):
-        text = _PIPE_TOKEN.sub(r"(\2)", text)
-        text = _TOKEN_TAG.sub(r"(\1\2\3)", text)
-        text = _DOUBLE_ANGLE.sub(r"(\1)", text)
-        text = _BRACKET_TOKEN.sub(r"(\1)", text)
+        if "<" in text:
+            text = _PIPE_TOKEN.sub(r"(\2)", text)
+            text = _TOKEN_TAG.sub(r"(\1\2\3)", text)
+            text = _DOUBLE_ANGLE.sub(r"(\1)", text)
+        if "[" in text:
+            text = _BRACKET_TOKEN.sub(r"(\1)", text)
     return _LOOK_ALIKE.sub(r"(\1)", text)
 
 
@@ -119,7 +123,7 @@ def holds_marker(text: str, markers: Collection[str]) -> bool:
 def _is_seen(sign: str) -> bool:
     if sign in "\n\t":
         return True
-    if sign in _INVISIBLE or "\ufe00" <= sign <= "\ufe0f" or "\U000e0100" <= sign <= "\U000e01ef":
+    if _PRINTABLE_BUT_UNSEEN.match(sign):
         return False
     return unicodedata.category(sign) not in {"Cf", "Cc", "Cs", "Co", "Cn"}
 
