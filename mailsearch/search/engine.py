@@ -115,8 +115,9 @@ async def _looked(
     for asked in understood.looking():
         found = await find(asked)
         async with nullcontext(conn) if conn else scope.reading() as reader:
-            candidates = await showing.candidates(reader, scope, [one.message_id for one in found.fused])
-            hits = _arranged(asked, folded((one.message_id for one in found.fused), candidates))
+            ids = [one.message_id for one in found.fused]
+            candidates = await showing.candidates(reader, scope, ids, senders=request.spread)
+            hits = _arranged(asked, folded(ids, candidates))
             page = hits[asked.offset : asked.end]
             if len(page) < asked.limit and found.deeper:
                 continue

@@ -14,17 +14,20 @@ from mailsearch.search.keyword import KeywordPlan
 from mailsearch.search.semantic import Nearest
 
 _CANDIDATES = """
-SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', coalesce((
+SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', CASE WHEN %(senders)s THEN coalesce((
     SELECT p.address FROM mailsearch_participant p WHERE p.message_id = m.id AND p.role IN ('from', 'sender')
-    ORDER BY p.role, p.position LIMIT 1), '')
+    ORDER BY p.role, p.position LIMIT 1), '') ELSE '' END
 FROM mailsearch_message m WHERE m.id = ANY(%(ids)s) AND {}
 """
 
 
-async def candidates(conn: AsyncConnection[TupleRow], scope: Scope, ids: Sequence[int]) -> dict[int, Candidate]:
-    """What folding needs to know of the messages, of those in scope."""
+async def candidates(
+    conn: AsyncConnection[TupleRow], scope: Scope, ids: Sequence[int], *, senders: bool
+) -> dict[int, Candidate]:
+    """What folding needs to know of the messages, of those in scope; with their senders if they are to be spread."""
     condition, values = scope.condition("m")
-    cursor = await conn.execute(sql.SQL(_CANDIDATES).format(condition), values | {"ids": list(ids)})
+    statement = sql.SQL(_CANDIDATES).format(condition)
+    cursor = await conn.execute(statement, values | {"ids": list(ids), "senders": senders})
     return {
         message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
         for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
