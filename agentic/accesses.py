@@ -8,10 +8,11 @@ the tenant's chain later, in batches (`seal`), by whoever serves.
 import json
 from collections.abc import Iterable, Mapping
 
+import psycopg
 from django.db import Error, connection
 
 from agentic.callers import Principal
-from agentic.workers import in_worker
+from mailsearch.sessions import unbound
 
 _NOTE = """
 SELECT mail_search.record_access(tenant, %s, %s, %s, %s, subjects)
@@ -29,7 +30,12 @@ async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), 
     *kind*: message, raw, thread, attachment, related, search, contacts, list, verify, run, runs, events, review,
     widening, export …; *via*: rest, mcp, page.
     """
-    await in_worker(note, principal.tenant, principal.caller, principal.label, kind, tuple(subjects), via)
+    read = {principal.tenant: subjects}
+    try:
+        async with unbound() as conn:
+            await conn.execute(_NOTE, [principal.caller, principal.label, kind, via, _rows(read)])
+    except psycopg.Error as error:
+        raise NotRecorded from error
 
 
 def note(tenant: int, reader: str, label: str, kind: str, subjects: Iterable[str] = (), via: str = "page") -> None:
@@ -41,9 +47,12 @@ def note_each(read: Mapping[int, Iterable[str]], reader: str, label: str, kind: 
     """The same for a page that shows what is of several tenants: *read* holds the subjects by tenant."""
     if not read:
         return
-    rows = [{"tenant": tenant, "subjects": list(dict.fromkeys(subjects))} for tenant, subjects in read.items()]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(_NOTE, [reader, label, kind, via, json.dumps(rows)])
+            cursor.execute(_NOTE, [reader, label, kind, via, _rows(read)])
     except Error as error:
         raise NotRecorded from error
+
+
+def _rows(read: Mapping[int, Iterable[str]]) -> str:
+    return json.dumps([{"tenant": tenant, "subjects": list(dict.fromkeys(ids))} for tenant, ids in read.items()])

@@ -29,9 +29,9 @@ _PREFIX_BYTES = 5
 _SECRET_BYTES = 32
 _LAST_USE_EVERY = timedelta(minutes=1)
 _NO_DIGEST = bytes(32)
-# What a valid credential's grant names now, and the tenant's folders.
+# What a valid credential's grant names now, with the tenant's time zone and folders.
 _SCOPE = """
-SELECT holder.permissions, g.tenant_id, g.recursive, g.include_junk, g.received_from, g.received_until,
+SELECT holder.permissions, t.timezone, g.tenant_id, g.recursive, g.include_junk, g.received_from, g.received_until,
     CASE WHEN g.all_mailboxes
         THEN ARRAY(SELECT b.id FROM mailsearch_mailbox b WHERE b.tenant_id = g.tenant_id)
         ELSE ARRAY(SELECT b.id FROM mailsearch_grant_mailboxes m JOIN mailsearch_mailbox b ON b.id = m.mailbox_id
@@ -39,7 +39,8 @@ SELECT holder.permissions, g.tenant_id, g.recursive, g.include_junk, g.received_
     ARRAY(SELECT m.folder_id FROM mailsearch_grant_folders m WHERE m.grant_id = g.id),
     coalesce((SELECT json_agg(json_build_array(f.id, f.mailbox_id, f.path, f.role))
         FROM mailsearch_folder f WHERE f.tenant_id = g.tenant_id), '[]'::json)
-FROM {} JOIN mailsearch_grant g ON g.id = holder.grant_id WHERE holder.id = %(credential)s AND {}
+FROM {} JOIN mailsearch_grant g ON g.id = holder.grant_id JOIN mailsearch_tenant t ON t.id = g.tenant_id
+WHERE holder.id = %(credential)s AND {}
 """
 _KEYS = (
     "mailsearch_apikey holder",
@@ -218,6 +219,8 @@ class Rights:
 
     permissions: frozenset[str]
     scope: Scope
+    # Of the tenant: the name of its time zone.
+    timezone: str
 
 
 def rights_now(principal: Principal) -> Rights | None:
@@ -233,9 +236,17 @@ def scope_now(principal: Principal, needs: str = "") -> Scope:
 
 
 async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
-    """The same as `scope_now` over a connection of its own, for a run that asks before every call of a tool."""
+    """The same as `scope_now` over the event loop's own connections."""
     async with unbound() as conn:
         return await scope_within(conn, principal, needs)
+
+
+async def scope_and_zone(principal: Principal, needs: str = "") -> tuple[Scope, str]:
+    """The same with the name of the tenant's time zone."""
+    async with unbound() as conn:
+        cursor = await conn.execute(_scope_statement(principal), {"credential": principal.credential})
+        rights = _rights(await cursor.fetchone())
+    return _scope(principal, rights, needs), rights.timezone if rights else "UTC"
 
 
 async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, needs: str = "") -> Scope:
@@ -257,9 +268,9 @@ def _scope_statement(principal: Principal) -> str:
 def _rights(row: TupleRow | None) -> Rights | None:
     if row is None:
         return None
-    permissions, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
+    permissions, zone, tenant, recursive, junk, begin, end, mailboxes, folders, rows = row
     given = Given(tenant, frozenset(mailboxes), frozenset(folders), recursive, junk, begin, end)
-    return Rights(frozenset(permissions), given.over(rows))
+    return Rights(frozenset(permissions), given.over(rows), zone)
 
 
 def _scope(principal: Principal, rights: Rights | None, needs: str) -> Scope:

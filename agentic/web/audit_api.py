@@ -8,7 +8,7 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 
 from agentic import exporting
-from agentic.callers import scope_now
+from agentic.callers import scope_at_once
 from agentic.exporting import FORMS, MEDIA_TYPES, WHAT, Exporter, Form, What
 from agentic.web.parameters import Parameter
 from agentic.web.problems import Problem
@@ -41,7 +41,7 @@ class ExportView(ApiView):
             raise Problem("invalid-request", errors=[{"field": "format", "message": f"One of {', '.join(FORMS)}."}])
         since = await in_worker(_moment, self.principal.tenant, self.query["since"])
         # An export shows mail only to who may also read it.
-        scope = await in_worker(scope_now, self.principal, Permission.SEARCH_READ)
+        scope = await scope_at_once(self.principal, Permission.SEARCH_READ)
         principal = self.principal
         exporter = Exporter(principal.tenant, principal.caller, principal.label, "rest", scope)
         return file_of(exporter, kind, form, since)

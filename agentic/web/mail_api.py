@@ -5,13 +5,12 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentic.callers import scope_now
+from agentic.callers import scope_at_once
 from agentic.core.fence import clean, clean_line
 from agentic.mailjson import attachment_json, cleaned_head, contact_json, head_json, hit_json, message_json
 from agentic.web.parameters import LIMIT, Parameter
 from agentic.web.problems import Problem
 from agentic.web.views import ApiView, found
-from agentic.workers import in_worker
 from mailsearch import originals
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -28,7 +27,7 @@ class MailView(ApiView):
 
     async def scope(self) -> Scope:
         """The mail that the caller may read now, and nothing once the permission was withdrawn."""
-        return await in_worker(scope_now, self.principal, self.needed)
+        return await scope_at_once(self.principal, self.needed)
 
 
 class MessageView(MailView):

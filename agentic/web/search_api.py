@@ -15,12 +15,12 @@ from rest_framework.response import Response
 
 from agentic import accesses, answering, filters, runs
 from agentic.admission import NotPermitted
-from agentic.callers import Principal, scope_now
+from agentic.callers import Principal, scope_and_zone
 from agentic.mailjson import Json, search_json
 from agentic.web.problems import Problem
 from agentic.web.runs_api import event_stream, run_json
 from agentic.web.serializers import SearchSerializer
-from agentic.web.views import ApiView, found, validated
+from agentic.web.views import ApiView, found, understood
 from agentic.workers import in_worker
 from mailsearch.hits import Filters, SearchRequest
 from mailsearch.models import Permission, Tenant
@@ -41,7 +41,7 @@ class SearchView(ApiView):
         An answer is a cited summary: read the evidence for decisions that matter.
         """
         began = time.monotonic()
-        given = await in_worker(validated, SearchSerializer, request)
+        given = await understood(SearchSerializer, request)
         if given["mode"] == "agentic":
             return await self._ask(request, given, began)
         if given["stream"]:
@@ -90,8 +90,8 @@ async def plain_search(principal: Principal, given: dict[str, Any], via: str = "
     """One keyword, semantic or hybrid search. Raises NotPermitted and Problem."""
     if not principal.may(Permission.SEARCH_READ):
         raise NotPermitted(Permission.SEARCH_READ)
-    scope = await in_worker(scope_now, principal, Permission.SEARCH_READ)
-    zone = str(given.get("timezone") or await in_worker(_zone_of, principal.tenant))
+    scope, zone_of_tenant = await scope_and_zone(principal, Permission.SEARCH_READ)
+    zone = str(given.get("timezone") or zone_of_tenant)
     now = given.get("now") or timezone.now()
     request = SearchRequest(
         given["query"],

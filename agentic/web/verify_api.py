@@ -8,10 +8,10 @@ from rest_framework.response import Response
 
 from agentic import accesses, policies, verifying
 from agentic.admission import NotPermitted
-from agentic.callers import Principal, scope_now
+from agentic.callers import Principal, scope_at_once
 from agentic.mailjson import Json
 from agentic.web.serializers import VerifySerializer
-from agentic.web.views import ApiView, validated
+from agentic.web.views import ApiView, understood
 from agentic.workers import in_worker
 from mailsearch.models import Permission
 
@@ -26,14 +26,14 @@ class VerifyView(ApiView):
         """What of an answer stands: each sentence kept with its citations, or removed with a reason."""
         if not self.principal.may(Permission.SEARCH_READ):
             raise NotPermitted(Permission.SEARCH_READ)
-        given = await in_worker(validated, VerifySerializer, request)
+        given = await understood(VerifySerializer, request)
         return Response(await verified(self.principal, given))
 
 
 async def verified(principal: Principal, given: dict[str, Any], via: str = "rest") -> Json:
     """What stands of the answer in a body that VerifySerializer understood, over the mail the caller may read now."""
     policy = given.get("policy") or (await in_worker(policies.effective, principal.tenant)).verification
-    scope = await in_worker(scope_now, principal, Permission.SEARCH_READ)
+    scope = await scope_at_once(principal, Permission.SEARCH_READ)
     answer = given["text"] if "text" in given else [_claim(one) for one in given["sentences"]]
     told = await verifying.verify_answer(scope, answer, policy)
     await accesses.record(principal, "verify", sorted(_cited(told)), via)

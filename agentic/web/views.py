@@ -20,6 +20,9 @@ from agentic.web.authentication import KeyAuthentication, PersonAuthentication
 from agentic.web.parameters import Declared
 from agentic.workers import in_worker
 
+# Bytes that take about as long to understand as it takes to hand them to a worker.
+_LONG_BODY = 4_000
+
 
 class AlwaysJson(BaseContentNegotiation):
     """Answers are JSON whatever is accepted: a client that asks for a stream gets its problems as JSON, too."""
@@ -147,3 +150,10 @@ def validated(serializer: type[Serializer[Any]], request: Request) -> dict[str, 
     given.is_valid(raise_exception=True)
     understood: dict[str, Any] = given.validated_data
     return understood
+
+
+async def understood(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """The same as `validated`, in a worker where the body is so large that others would wait for it."""
+    if len(request._request.body) > _LONG_BODY:
+        return await in_worker(validated, serializer, request)
+    return validated(serializer, request)

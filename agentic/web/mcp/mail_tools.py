@@ -6,7 +6,7 @@ import time
 from django.utils import timezone
 
 from agentic import accesses
-from agentic.callers import scope_now
+from agentic.callers import scope_at_once
 from agentic.core.evidence import FoundBy
 from agentic.core.ledger import Ledger
 from agentic.core.ports import ToolCall, ToolResult, ToolUnavailable
@@ -32,7 +32,7 @@ async def call_mail_tool(name: str, call: Call) -> Said:
     principal = call.principal
 
     async def now() -> Scope:
-        return await in_worker(scope_now, principal, Permission.SEARCH_READ)
+        return await scope_at_once(principal, Permission.SEARCH_READ)
 
     question = Question("", timezone.now(), await in_worker(_zone_of, principal.tenant))
     tools = MailTools(now, question, any_id=True)
