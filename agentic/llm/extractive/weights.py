@@ -20,11 +20,11 @@ WEIGHTS = Features(
     precise=0.94,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = -0.2
+ANSWERS = -0.4
 # Of a question in parts each must be answered by a sentence of its own, none worse than this, and all together no worse
 # on average than that.
-ANSWERS_EACH = -1.7
-ANSWERS_TOGETHER = -1.1
+ANSWERS_EACH = -1.0
+ANSWERS_TOGETHER = -0.6
 # Further sentences may follow a first one this far below it.
 BELOW_FIRST = 3.0
 # A later mail of the same thread may say it anew, if it is not much further from the question.
