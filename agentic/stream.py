@@ -12,7 +12,7 @@ import re
 import time
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import ExitStack, aclosing, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,18 +57,19 @@ async def follow(principal: Principal, run: str, after: int = 0) -> AsyncIterato
     """
     await _release_request_worker()
     last = after
-    async with meters.streaming():
-        with _telling(principal, run) as teller:
-            async with aclosing(teller.readings()) as readings:
-                async for told in readings:
-                    if told is None:
-                        yield HEARTBEAT
-                        continue
-                    for row in told.after(last):
-                        yield told.frame(row)
-                        last = row.seq
-                    if told.ends_with(last):
-                        return
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(meters.streaming())
+        teller = stack.enter_context(_telling(principal, run))
+        readings = await stack.enter_async_context(aclosing(teller.readings()))
+        async for told in readings:
+            if told is None:
+                yield HEARTBEAT
+                continue
+            for row in told.after(last):
+                yield told.frame(row)
+                last = row.seq
+            if told.ends_with(last):
+                return
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,14 +67,18 @@ class _Traffic:
     async def client(self, number: int) -> None:
         """One caller, who goes from worker to worker."""
         draw = random.Random(number)
-        acts = (self._search, self._search, self._ask, self._stream, self._read, self._verify)
         while time.monotonic() < self._until:
             async with httpx.AsyncClient(base_url=draw.choice(self._urls), headers=self._headers, timeout=60) as client:
-                for _ in range(20):
-                    if time.monotonic() > self._until:
-                        return
-                    await draw.choice(acts)(client, draw)
-                    await asyncio.sleep(draw.expovariate(2))
+                await self._visit(client, draw)
+
+    async def _visit(self, client: httpx.AsyncClient, draw: random.Random) -> None:
+        """Twenty requests over one connection, with pauses."""
+        acts = (self._search, self._search, self._ask, self._stream, self._read, self._verify)
+        for _ in range(20):
+            if time.monotonic() > self._until:
+                return
+            await draw.choice(acts)(client, draw)
+            await asyncio.sleep(draw.expovariate(2))
 
     async def _send(
         self, client: httpx.AsyncClient, kind: str, method: str, path: str, **more: Any

@@ -95,8 +95,9 @@ def test_an_event_whose_ring_was_lost_is_told_at_the_next_look(settings: Any) ->
             heard = await _numbers(frames, 1)
             # Now it certainly waits for the doorbell, which does not ring.
             assert await anext(frames) == stream.HEARTBEAT
+            recorder.note(TOLD)
             async with writing(recorder.binding) as conn:
-                await recorder.note(conn, TOLD)
+                await recorder.sheet.write(conn)
             return heard + await _numbers(frames, 1)
 
     assert run(followed()) == [1, 2]
