@@ -10,6 +10,7 @@ from agentic.chain import TABLES
 
 ALL = (
     *TABLES,
+    "runstate",
     "payloadtext",
     "erasedtext",
     "adminact",

@@ -35,6 +35,7 @@ class Kept:
     """A tenant with three runs, of which the first was answered, an act, a note and two batches of accesses."""
 
     tenant: Tenant
+    jo: Principal
     answered: str
     anchor: Path
 
@@ -55,7 +56,7 @@ def kept(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest
             _abandoned(jo)
         anchor = tmp_path_factory.mktemp("audit") / "anchor.json"
         assert verify(tenant, "--write-anchor", str(anchor)) == (0, "")
-        yield Kept(tenant, answered, anchor)
+        yield Kept(tenant, jo, answered, anchor)
 
 
 def _note(tenant: Tenant) -> None:
@@ -224,31 +225,53 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_change_is_named(kept: Kept, owner_conninfo: str, django_db_blocker: Any, what: str) -> None:
+def test_a_change_is_named_with_an_anchor_and_without(
+    kept: Kept, owner_conninfo: str, django_db_blocker: Any, what: str
+) -> None:
     statements, words = CHANGES[what]
     with django_db_blocker.unblock(), tampered(owner_conninfo, kept.tenant.pk, *statements):
         code, found = verify(kept.tenant)
-    assert code == 1
+        anchored, told = verify(kept.tenant, "--anchor", str(kept.anchor))
+    assert (code, anchored) == (1, 1)
     assert words in found
+    assert set(found.splitlines()) <= set(told.splitlines())
 
 
-CUT = (
-    *OF_LAST,
-    f"UPDATE agentic_tenantchain SET number = {LAST_SEAL} - 1, head = (SELECT hash FROM agentic_seal s"
-    f" WHERE s.tenant_id = %(tenant)s AND s.number = {LAST_SEAL} - 1) WHERE tenant_id = %(tenant)s",
-    f"DELETE FROM agentic_seal WHERE tenant_id = %(tenant)s AND number = {LAST_SEAL}",
-)
+def dropped(runs: int) -> list[str]:
+    """The last *runs* runs with all of theirs and their seals, and the end of the chain set back before them."""
+    head = f"(SELECT hash FROM agentic_seal s WHERE s.tenant_id = %(tenant)s AND s.number = {LAST_SEAL} - 1)"
+    one = [
+        *OF_LAST,
+        f"UPDATE agentic_tenantchain SET number = {LAST_SEAL} - 1, head = {head} WHERE tenant_id = %(tenant)s",
+        f"DELETE FROM agentic_seal WHERE tenant_id = %(tenant)s AND number = {LAST_SEAL}",
+    ]
+    return one * runs
 
 
+@pytest.mark.parametrize("runs", [1, 2])
 def test_last_runs_dropped_with_their_seals_are_found_with_an_anchor_alone(
-    kept: Kept, owner_conninfo: str, django_db_blocker: Any
+    kept: Kept, owner_conninfo: str, django_db_blocker: Any, runs: int
 ) -> None:
-    with django_db_blocker.unblock(), tampered(owner_conninfo, kept.tenant.pk, *CUT):
+    with django_db_blocker.unblock(), tampered(owner_conninfo, kept.tenant.pk, *dropped(runs)):
         assert verify(kept.tenant) == (0, "")
         code, found = verify(kept.tenant, "--anchor", str(kept.anchor))
     assert code == 1
-    number = json.loads(kept.anchor.read_text())["tenants"][kept.tenant.slug]["number"]
-    assert found == f"the chain was cut: entry {number} is missing with all that they sealed, as the anchor knows"
+    last = json.loads(kept.anchor.read_text())["tenants"][kept.tenant.slug]["number"]
+    which = f"entry {last} is" if runs == 1 else f"entries {last - 1} to {last} are"
+    assert found == f"the chain was cut: {which} missing with all that they sealed, as the anchor knows"
+
+
+def test_runs_that_came_after_the_dropped_ones_do_not_hide_them(
+    kept: Kept, owner_conninfo: str, django_db_blocker: Any
+) -> None:
+    with django_db_blocker.unblock(), tampered(owner_conninfo, kept.tenant.pk, *dropped(2)):
+        for _ in range(3):
+            _abandoned(kept.jo)
+        assert verify(kept.tenant) == (0, "")
+        code, found = verify(kept.tenant, "--anchor", str(kept.anchor))
+    assert code == 1
+    last = json.loads(kept.anchor.read_text())["tenants"][kept.tenant.slug]["number"]
+    assert found == f"entry {last} is not the one that the anchor knows: the chain was written anew"
 
 
 def test_all_is_as_it_was_written(kept: Kept, django_db_blocker: Any) -> None:
