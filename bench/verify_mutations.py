@@ -1,78 +1,44 @@
-"""True quotations of real mail, spelled anew and forged: how many of each the verifier keeps."""
+"""Sentences of the sample mail, said anew and forged: how many of each kind the verifier keeps."""
 
-import random
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 
-from agentic.core.answer import Draft, DraftQuote, DraftSentence
-from agentic.core.verify import SourceCache, verify
-from mailsearch.hits import Address, MessageHead, MessageText, PartText
-from mailsearch.ingest import mime
-from tests.core.test_verify_mutations import FORGED_QUOTES, HARMLESS_QUOTES
-
-# Sentences of plain words: what is changed in them is then what the mutation says.
-PLAIN = re.compile(r"[A-Z][A-Za-z0-9', ]{28,240}[.!?]$")
+from agentic.core.verify import SourceCache
+from tests.core.verify_forgeries import FORGERIES
+from tests.core.verify_ground import SAMPLE, Ground, grounds, stands
+from tests.core.verify_spellings import SPELLINGS, Kind
 
 
-def read(file: Path) -> MessageText | None:
-    """The message in *file*, without its attachments."""
-    parsed = mime.parse(file.read_bytes(), read_attachments=False)
-    if not parsed.body.text.strip():
-        return None
-    head = MessageHead(
-        message_id=file.name,
-        thread_id="thread",
-        rfc_message_id=parsed.rfc_message_id,
-        mailbox="bench",
-        folder="INBOX",
-        subject=parsed.subject,
-        sender=Address("", ""),
-        to=(),
-        cc=(),
-        sent_at=None,
-        received_at=datetime(2026, 1, 1, tzinfo=UTC),
-        language=parsed.language,
-    )
-    body = PartText("body", parsed.body.text, parsed.body.blocks, parsed.body.regions)
-    return MessageText(head, (PartText("subject", parsed.subject), body), parsed.body.hidden_text)
-
-
-def sentences(message: MessageText, cache: SourceCache) -> Iterator[str]:
-    """The plain sentences that the writer himself wrote."""
-    index = cache.of(message).parts[1]
-    own = [piece for piece in index.pieces if not piece.borrowed and piece.kind != "code"]
-    for start, end in (span for piece in own for span in index.sentences(piece)):
-        text = " ".join(index.part.text[start:end].split())
-        if PLAIN.match(text) and len(text.split()) > 5:
-            yield text.rstrip(".!?")
-
-
-def run(folder: Path = Path("sample"), each: int = 6) -> Mapping[str, object]:
-    """How many true spellings and forgeries of at most *each* sentences of every message were kept and removed."""
-    rng, kept = random.Random(4), Counter[str]()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size < 200_000):
-        message = read(file)
-        if message is None:
-            continue
+def run(folder: Path = SAMPLE, each: int = 6) -> Mapping[str, object]:
+    """Trials by kind and those that were decided wrongly, over at most *each* sentences of every message."""
+    true, forged = (Counter[str](), Counter[str]()), (Counter[str](), Counter[str]())
+    for found in grounds(folder, each):
         cache = SourceCache()
-        found = list(sentences(message, cache))
-        for quote in rng.sample(found, min(each, len(found))):
-            kept.update(_verdicts(quote, message, cache))
-    return dict(sorted(kept.items()))
+        for ground in found:
+            _count(ground, SPELLINGS, *true, cache, wanted=True)
+            _count(ground, FORGERIES, *forged, cache, wanted=False)
+    return {
+        "true": true[0].total(),
+        "forged": forged[0].total(),
+        "false_keeps": forged[1].total(),
+        "wrong_removals": true[1].total(),
+        "wrong_removal_rate": round(true[1].total() / max(true[0].total(), 1), 5),
+        "true_kinds": _told(SPELLINGS, *true),
+        "forged_kinds": _told(FORGERIES, *forged),
+    }
 
 
-def _verdicts(quote: str, message: MessageText, cache: SourceCache) -> Iterator[str]:
-    """What became of *quote* in each spelling and each forgery; one that changes nothing (no letter e) is none."""
-    for change in HARMLESS_QUOTES.values():
-        yield f"true_{_stands(change(quote), message, cache)}"
-    for changed in (change(quote) for change in FORGED_QUOTES.values()):
-        if changed != quote:
-            yield f"forged_{_stands(changed, message, cache)}"
+def _count(
+    ground: Ground, kinds: Mapping[str, Kind], tried: Counter[str], wrong: Counter[str], cache: SourceCache,
+    *, wanted: bool,
+) -> None:  # fmt: skip
+    for kind, make in kinds.items():
+        trial = make(ground)
+        if trial is not None:
+            tried[kind] += 1
+            wrong[kind] += stands(trial, cache) is not wanted
 
 
-def _stands(quote: str, message: MessageText, cache: SourceCache) -> str:
-    sentence = DraftSentence("This is stated.", ("m1",), (DraftQuote("m1", quote),))
-    return "kept" if verify(Draft(sentences=(sentence,)), {"m1": message}, cache=cache).kept else "removed"
+def _told(kinds: Mapping[str, Kind], tried: Counter[str], wrong: Counter[str]) -> dict[str, str]:
+    return {kind: f"{wrong[kind]} of {tried[kind]} wrong" for kind in kinds}

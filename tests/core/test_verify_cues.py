@@ -108,7 +108,50 @@ CASES: list[tuple[str, Any, str]] = [
     ('It says "the roof is new" [m1].', "No roofer said the roof is new.", "-"),
     ('It says "the roof is new" [m1].', "We were told the roof is new.", "-"),
     ('It says "the roof is new" [m1].', "We write to say that the roof is new.", "K"),
+    # Cut off before the word that denies it; but a pause, or a word that goes with something else, denies nothing.
+    ('It says "the others do" [m1].', "The north wall carries it, the others do not.", "-"),
+    ('It says "we will pay" [m1].', "Be sure that we will pay nothing.", "-"),
+    ('It says "this is" [m1].', "We agree that this is no solution.", "-"),
+    ('Es heißt "wir kommen am Montag" [m1].', "Wir kommen am Montag nicht.", "-"),
+    ('Es heißt "wir haben" [m1].', "Die anderen haben Balkone, wir haben\nkeinen.", "-"),
+    ('On lit "un camion ne tourne" [m1].', "La cour est étroite, un camion ne tourne pas.", "-"),
+    ('Er staat "wij komen" [m1].', "Let op, wij komen niet.", "-"),
+    ('It says "we deliver on Friday" [m1].', "We deliver on Friday not Monday.", "K"),
+    ('It says "we deliver on Friday" [m1].', "We deliver on Friday, never on Monday.", "K"),
+    ('It says "the others do" [m1].', "The others do.\n\nNot all is lost.", "K"),
+    ('Es heißt "wir liefern Bretter" [m1].', "Wir liefern Bretter nicht nur in Eiche.", "K"),
+    ("One third is due now [m1].", "One third is due now, one third at delivery.", "K"),
+    ("A third meeting takes place [m1].", "A third meeting takes place on Friday.", "K"),
+    ("A third of the sum is due [m1].", "A fourth of the sum is due.", "-"),
+    ("Nous ne pouvons pas livrer le 5 novembre [m1].", "Nous ne pouvons pas livrer le 5 novembre.", "K"),
+    ("Nous ne pouvons pas dire quand elle arrive [m1].", "Elle arrive.", "-"),
+    ("This is so vbscript:x [m1].", "This is so.", "-"),
 ]
+_COLUMNS = """The oven leaves on      We accept liability for
+Friday by lorry and     the damage to the Golf
+is paid for already.    and close the file."""
+_DATA = """Name          Amount        Due
+Ann Berg      1,200 EUR     4 March 2026
+Bo Lund       900 EUR       5 March 2026"""
+
+
+@pytest.mark.parametrize(
+    ("quotation", "source", "expected"),
+    [
+        ("The oven leaves on We accept liability for", _COLUMNS, "-"),
+        ("The oven leaves on \u2026 liability for", _COLUMNS, "-"),
+        ("by lorry and the damage", _COLUMNS.replace("   ", "\t"), "-"),
+        ("The oven leaves on", _COLUMNS, "K"),
+        ("Ann Berg 1,200 EUR 4 March 2026", _DATA, "K"),
+        (
+            "Elm Town Library three oak shelves",
+            "Elm Town Library\tThree oak shelves\nElm Old School\tFour oak desks",
+            "K",
+        ),
+    ],
+)
+def test_a_row_of_data_is_read_across_and_columns_of_prose_are_not(quotation: str, source: str, expected: str) -> None:
+    assert verdicts(f'It says "{quotation}" [m1].', source) == expected
 
 
 @pytest.mark.parametrize(("answer", "sources", "expected"), CASES)

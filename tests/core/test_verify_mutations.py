@@ -2,16 +2,19 @@
 
 import random
 import re
-import unicodedata
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import pytest
 
 from agentic.core.answer import Draft, DraftQuote, DraftSentence, Sentence
 from agentic.core.verify import SourceCache, verify
+from tests.core.verify_forgeries import FORGED_QUOTES, FORGERIES, numbers_changed
+from tests.core.verify_ground import Ground, grounds, stands
 from tests.core.verify_pairs import PAIRS, Pair
 from tests.core.verify_setup import messages
+from tests.core.verify_spellings import HARMLESS_QUOTES, HARMLESS_SOURCES, SPELLINGS, Kind, wrapped
 
 CACHE = SourceCache()
 OTHER = "Nothing in here is about anything that the others say."
@@ -22,92 +25,6 @@ def decide(pair: Pair, quote: str | None = None, source: str | None = None, stat
     sources = messages({"m1": source or pair.source, "m2": OTHER})
     sentence = DraftSentence(statement or pair.statement, ("m1",), (DraftQuote("m1", quote or pair.quote),))
     return verify(Draft(sentences=(sentence,)), sources, cache=CACHE).sentences[0]
-
-
-def _wrapped(text: str, prefix: str = "") -> str:
-    words, lines = text.split(), [""]
-    for word in words:
-        if len(lines[-1]) > 30:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(prefix + line for line in lines)
-
-
-def _hyphenated(text: str) -> str:
-    """The longest word broken at the end of a line."""
-    word = max(re.findall(r"[a-z]{8,}", text) or ["xx"], key=len)
-    return text.replace(word, f"{word[:4]}-\n{word[4:]}", 1) if len(word) >= 8 else text
-
-
-HARMLESS_QUOTES: dict[str, Callable[[str], str]] = {
-    "as it stands": lambda quote: quote,
-    "in capitals": str.upper,
-    "with curly apostrophes": lambda quote: quote.replace("'", "\u2019"),
-    "with a full stop": lambda quote: quote + ".",
-    "with soft hyphens": lambda quote: re.sub(r"([a-z]{4})([a-z])", "\\1\u00ad\\2", quote),
-    "with no-break spaces": lambda quote: quote.replace(" ", "\u00a0"),
-    "with double spaces and wraps": lambda quote: quote.replace(" ", "  \n", 2),
-    "decomposed": lambda quote: unicodedata.normalize("NFD", quote),
-    "with marks around": lambda quote: f"\u201c{quote}\u201d",
-    "with emphasis": lambda quote: re.sub(r"(\w{4,})", r"**\1**", quote, count=1),
-    "between ellipses": lambda quote: f"\u2026 {quote} \u2026",
-    "full width": lambda quote: "".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in quote),
-}
-HARMLESS_SOURCES: dict[str, Callable[[str], str]] = {
-    "wrapped": _wrapped,
-    "hyphenated at a line end": _hyphenated,
-    "with ligatures": lambda text: text.replace("fl", "\ufb02").replace("fi", "\ufb01"),
-    "decomposed": lambda text: unicodedata.normalize("NFD", text),
-    "with zero-width spaces": lambda text: re.sub(r"([a-z]{3})([a-z])", "\\1\u200b\\2", text),
-    "with other dashes": lambda text: text.replace("-", "\u2011"),
-    "beside other paragraphs": lambda text: f"Hello,\n\n{text}\n\nBye",
-}
-
-
-def _numbers_changed(quote: str) -> str:
-    return re.sub(r"[0-9]+", lambda match: str(int(match.group()) + 1), quote)
-
-
-def _one_word_changed(quote: str) -> str:
-    words = quote.split()
-    longest = max(range(len(words)), key=lambda at: len(words[at]))
-    words[longest] = "otherwise"
-    return " ".join(words)
-
-
-def _one_word_dropped(quote: str) -> str:
-    words = quote.split()
-    del words[len(words) // 2]
-    return " ".join(words)
-
-
-def _cut_into_a_word(quote: str) -> str:
-    """From the third letter of the longest word on."""
-    longest = max(re.findall(r"[^\W\d_]+", quote), key=len)
-    return quote[quote.index(longest) + 2 :]
-
-
-def _turned(quote: str) -> str:
-    words = quote.split()
-    half = len(words) // 2
-    return " ".join([*words[half:], *words[:half]])
-
-
-FORGED_QUOTES: dict[str, Callable[[str], str]] = {
-    "a negation added": lambda quote: " ".join([*quote.split()[:2], "not", *quote.split()[2:]]),
-    "a word changed": _one_word_changed,
-    "a word dropped": _one_word_dropped,
-    "a word added": lambda quote: quote + " gladly",
-    "turned around": _turned,
-    "a homoglyph": lambda quote: quote.replace("e", "\u0435", 1),
-    "a letter dropped": lambda quote: re.sub(r"(\w{4,})\w", r"\1", quote, count=1),
-    "begun inside a word": _cut_into_a_word,
-    "a word in brackets": lambda quote: " ".join([*quote.split()[:2], "[not]", *quote.split()[2:]]),
-    "two fragments reversed": lambda quote: " \u2026 ".join(
-        reversed([" ".join(quote.split()[:3]), " ".join(quote.split()[3:])])
-    ),
-    "spliced onto another message": lambda quote: quote + " nothing in here is about anything",
-}
 
 
 @pytest.mark.parametrize("change", HARMLESS_QUOTES)
@@ -139,9 +56,9 @@ def test_a_forged_quotation_never_stands(change: str) -> None:
 def test_a_changed_number_never_stands_in_or_beside_a_quotation() -> None:
     numbered = [pair for pair in PAIRS if re.search(r"[0-9]", pair.quote)]
     assert len(numbered) >= 8
-    assert not any(decide(pair, _numbers_changed(pair.quote)).kept for pair in numbered)
+    assert not any(decide(pair, numbers_changed(pair.quote)).kept for pair in numbered)
     stated = [pair for pair in PAIRS if re.search(r"[0-9]", pair.statement)]
-    assert not any(decide(pair, statement=_numbers_changed(pair.statement)).kept for pair in stated)
+    assert not any(decide(pair, statement=numbers_changed(pair.statement)).kept for pair in stated)
 
 
 def test_a_negation_left_out_of_the_quotation_is_found_in_the_mail() -> None:
@@ -158,7 +75,7 @@ def test_a_quotation_of_another_message_never_stands() -> None:
 
 def test_words_that_are_only_quoted_from_somebody_else_never_stand() -> None:
     for pair in PAIRS:
-        verdict = decide(pair, source="Thanks!\n\n" + _wrapped(pair.source, "> "))
+        verdict = decide(pair, source="Thanks!\n\n" + wrapped(pair.source, "> ", 36))
         assert (verdict.kept, verdict.reason) == (False, "quote_in_quoted_text"), pair
 
 
@@ -171,3 +88,29 @@ def test_a_true_statement_is_borne_by_its_quotation_and_a_random_one_is_not() ->
     rng.shuffle(mixed)
     false = [decide(replace(two, statement=one.statement)).support for one, two in mixed[:2000]]
     assert false.count("quote") < 0.01 * len(false)
+
+
+@lru_cache(maxsize=1)
+def _grounds() -> list[Ground]:
+    """Some sentences of the sample mail; the benchmark takes all of it."""
+    return [ground for found in grounds(each=4, messages=40) for ground in found]
+
+
+def _wrong(kind: str, kinds: Mapping[str, Kind], *, wanted: bool) -> list[object]:
+    trials = [trial for ground in _grounds() if (trial := kinds[kind](ground)) is not None]
+    return [trial.draft for trial in trials[:40] if stands(trial, CACHE) is not wanted]
+
+
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_what_the_sample_mail_says_stands_however_it_is_said(kind: str) -> None:
+    assert _wrong(kind, SPELLINGS, wanted=True) == []
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_what_the_sample_mail_does_not_say_never_stands(kind: str) -> None:
+    assert _wrong(kind, FORGERIES, wanted=False) == []
+
+
+def test_the_mutations_are_the_same_in_every_run() -> None:
+    first = _grounds()[0]
+    assert [make(first) for make in FORGERIES.values()] == [make(first) for make in FORGERIES.values()]

@@ -253,6 +253,8 @@ def _standing(match: Match, bench: Bench, lead: str) -> str:
         before = ""
     if before.strip() and lookup.is_turned(match, before):
         return "quote_negated"
+    if lookup.is_cut_short(match):
+        return "quote_negated"
     if match.piece.borrowed == "forwarded":
         return "quote_in_quoted_text" if _has_original(match, bench) else "forwarded"
     return "qualified" if _is_qualified(match) else "kept"

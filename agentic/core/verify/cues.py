@@ -1,4 +1,4 @@
-"""Words before a quotation that turn, condition, report or weaken what it says."""
+"""Words around a quotation that turn, condition, report or weaken what it says."""
 
 import re
 
@@ -58,6 +58,25 @@ def _reports(text: str, limit: int, lexicon: Lexicon) -> bool:
         before = clean[: match.start()].split()[-2:]
         after = clean[match.end() : limit].split()[:1]
         if not lexicon.own & {word.strip(",.;:") for word in [*before, *after]}:
+            return True
+    return False
+
+
+# The last word of a quotation, and the first ones behind it.
+_LAST = re.compile(r"[^\W_]+$")
+_FIRST = re.compile(r"[\s>]+([^\W\d_]+)(?:[\s>]+[^\W\d_]+)?")
+
+
+def denied_behind(quotation: str, after: str, language: str) -> bool:
+    """Whether the stored words *after* a quotation begin by denying it, with no pause before: it was cut off there."""
+    found = _FIRST.match(after)
+    if found is None:
+        return False
+    word = found.group(1).casefold()
+    last = _LAST.search(quotation)
+    for lexicon in _lexicons_for(language, quotation):
+        verb = word in lexicon.behind_verb and last is not None and last.group().casefold() in lexicon.auxiliary
+        if (verb or word in lexicon.behind) and not lexicon.harmless.match(" ".join(found.group().casefold().split())):
             return True
     return False
 

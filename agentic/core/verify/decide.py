@@ -12,7 +12,7 @@ from agentic.core.verify.units import Unit
 from mailsearch.hits import MessageText
 
 # Raised by one whenever a draft could be judged differently than before.
-VERSION = "3"
+VERSION = "4"
 # Characters of a draft, and units of it, that are checked: what is beyond is one last unit, which is too long.
 MAX_ANSWER = 20_000
 MAX_UNITS = 400

@@ -10,7 +10,8 @@ _ACTIVE = (
     re.compile(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S", re.MULTILINE),
     re.compile(r"<[!/?]?[a-zA-Z][^<>\n]{0,2000}>|<!--|-->|<[!/?]?[a-zA-Z][\w-]{0,40}[\s/][^<]*$"),
     re.compile(
-        r"(?<![a-z])(?:data|javascript|vbscript|mailto|file|blob|about|intent|tel|sms|cid)\s{0,3}:(?=[^\s,]{2})",
+        r"(?<![a-z])(?:(?:data|mailto|file|blob|about|intent|tel|sms|cid)\s{0,3}:(?=[^\s,]{2})|"
+        r"(?:javascript|vbscript)\s{0,3}:(?=\S))",
         re.IGNORECASE,
     ),
     re.compile(
@@ -23,7 +24,7 @@ _ACTIVE = (
 # What a client would load, run or make a link of, wherever it stands.
 _LOADED = re.compile(
     r"!?\[[^\]\n]{0,1000}\]\(\s*[^\s)]|<[!/?]?[a-zA-Z][a-zA-Z0-9-]{0,40}(?:[\s/][^<>\n]{0,2000})?>|<!--"
-    r"|(?<![a-z])(?:javascript|vbscript|data)\s{0,3}:(?=[^\s,]{2})",
+    r"|(?<![a-z])(?:(?:javascript|vbscript)\s{0,3}:(?=\S)|data\s{0,3}:(?=[^\s,]{2}))",
     re.IGNORECASE,
 )
 _DEFANGED = re.compile(r"\w\[(?:\.|dot|at)\]\w", re.IGNORECASE)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentic.core.verify import cues
+from agentic.core.verify import columns, cues
 from agentic.core.verify.normalise import JOINT, is_unspaced, is_wordlike
 from agentic.core.verify.sources import MessageIndex, PartIndex, Piece, normal_text
 
@@ -62,6 +62,13 @@ def is_turned(match: Match, before: str) -> bool:
     return cues.turns(before, language, around, ahead) or cues.reports(before, language, around, ahead)
 
 
+def is_cut_short(match: Match) -> bool:
+    """Whether the words directly behind the quotation deny it."""
+    stored = match.part.part.text
+    behind = stored[match.end : min(match.end + 60, match.sentence[1])]
+    return cues.denied_behind(stored[max(match.start, match.end - 40) : match.end], behind, match.part.language)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A quotation made ready for lookups: its normal form, and its segments around ellipses (one if there are none)."""
@@ -117,6 +124,12 @@ _WORDISH = re.compile(r"[^\s\w]*\w\S*")
 
 def find(wanted: Wanted, index: MessageIndex) -> Iterator[Match]:
     """All places of *wanted* in the message, whole quotations first, then those with words left out."""
+    for match in _places(wanted, index):
+        if not columns.crosses(match.part, match.piece, match.start, match.end):
+            yield match
+
+
+def _places(wanted: Wanted, index: MessageIndex) -> Iterator[Match]:
     for part in index.parts:
         for variant in wanted.variants:
             for start, end in _occurrences(variant, part):

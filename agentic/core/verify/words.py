@@ -19,6 +19,9 @@ class Lexicon:
     stop: frozenset[str]
     negation: re.Pattern[str]
     harmless: re.Pattern[str]
+    behind: frozenset[str]
+    behind_verb: frozenset[str]
+    auxiliary: frozenset[str]
     condition: re.Pattern[str]
     report: re.Pattern[str]
     own: frozenset[str]
@@ -65,6 +68,9 @@ def _lexicon(language: str, table: dict[str, str]) -> Lexicon:
         stop=frozenset(table["stop"].split()),
         negation=_cues(table["negation"]),
         harmless=_cues(table["harmless"]),
+        behind=frozenset(table.get("behind", "").split()),
+        behind_verb=frozenset(table.get("behind_verb", "").split()),
+        auxiliary=frozenset(table.get("auxiliary", "").split()),
         condition=_cues(table["condition"]),
         report=_cues(table["report"]),
         own=frozenset(table["self"].split()),

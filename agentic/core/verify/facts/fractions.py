@@ -34,6 +34,9 @@ _NUMERATORS = {
     }.items()
     for word in words.split()
 }
+# These words are ordinals too, "a" is an article too; no other words are.
+_ORDINALS = frozenset(("third", "fifth", "eighth", "tenth", "cinquième", "huitième", "dixième", "terzo", "quinto"))
+_SURELY_ONE = frozenset(("one", "ein", "eine", "einem", "eines"))
 # A half said of something that follows; the others of these words are adjectives, and only a source is read so freely.
 _HALVES = (
     "half halb halbe halben halber halbes hälfte moitié demi demie mitad medio media metà mezzo mezza helft "
@@ -91,9 +94,14 @@ def worded_parts(text: str, *, claims: bool) -> Iterator[Fact]:
     yield from _with_half(text)
     for match in _COUNTED.finditer(text):
         over, under = _NUMERATORS[match["over"]], _PARTS[match["under"]]
-        sure = over > 1 and under > 2
-        if over < under and (not claims or sure or _OF.match(text, match.end())):
+        one = match["over"] in _SURELY_ONE
+        sure = (under > 2 and (over > 1 or one)) or _OF.match(text, match.end()) is not None
+        if over < under and (not claims or sure):
             yield _fact(text, match.start(), match.end(), part_of(over, under))
+        if not (claims or sure) and match["under"] in _ORDINALS:
+            # "A third meeting" is the third one.
+            start, end = match.span("under")
+            yield Fact("number", Decimal(under), match["under"], start, end, worded=True, counts=True)
     for match in (_CLAIMED_HALF if claims else _HALF).finditer(text):
         if not _WHICH_HALF.search(text[max(0, match.start() - 8) : match.start()]):
             yield _fact(text, match.start(), match.end(), part_of(1, 2))
