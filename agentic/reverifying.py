@@ -3,15 +3,16 @@
 The operator's command, not a request's: it reads all mail that the run's tenant still keeps, and writes nothing.
 """
 
-import asyncio
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from agentic import verifiers
 from agentic.core import verify
-from agentic.core.answer import Draft, DraftQuote, DraftSentence
+from agentic.core.answer import Draft, DraftQuote, DraftSentence, Policy
 from agentic.core.answer import Sentence as Verified
 from agentic.core.evidence import text_sha256
 from agentic.core.verify import lookup, sources
@@ -23,7 +24,11 @@ from mailsearch.scope import Scope, kept_mail
 from mailsearch.search import reading
 from mailsearch.sessions import Binding, bound
 
-Status = Literal["still_true", "text_re_extracted", "verifier_changed", "verdict_differs", "source_gone"]
+Status = Literal[
+    "still_true", "text_re_extracted", "verifier_changed", "verdict_differs", "source_gone", "not_verified"
+]
+# What verifying the answer of one run again may take: long, and less than the child's own limit of processor time.
+SECONDS = 120.0
 # Where the words of a citation stand today; `no_quote` where it never had any.
 Place = Literal["in_place", "elsewhere", "not_found", "no_quote", "gone", "quarantined"]
 
@@ -47,7 +52,8 @@ class SentenceNow:
     removed or quarantined; its text is then not told. `text_re_extracted`: a cited message's stored text is another
     one; `citations` say where the words stand in it. `verifier_changed`: the text is the same, the rules are newer and
     rule otherwise. `verdict_differs`: text and version are the same, yet the verdict is not, because other mail that it
-    depends on has changed.
+    depends on has changed. `not_verified`: the sources are there, but verification did not end in its
+    time, or died; `kept` is then false and tells nothing.
     """
 
     run: str
@@ -86,10 +92,10 @@ def finished_runs(tenant: int, since: datetime | None = None, public_id: str = "
         return list(found.order_by("started_at", "pk").values_list("public_id", flat=True))
 
 
-async def reverify(tenant: int, public_id: str) -> tuple[SentenceNow, ...]:
+async def reverify(tenant: int, public_id: str, *, seconds: float = SECONDS) -> tuple[SentenceNow, ...]:
     """Every kept sentence of one run of *tenant*, in order. Empty where it kept none.
 
-    Raises Run.DoesNotExist where the tenant has no such run.
+    Verification takes at most *seconds*. Raises Run.DoesNotExist where the tenant has no such run.
     """
     kept, scope = await in_worker(_read, tenant, public_id)
     if not kept.sentences:
@@ -99,15 +105,21 @@ async def reverify(tenant: int, public_id: str) -> tuple[SentenceNow, ...]:
     quarantined = await in_worker(_quarantined, scope, frozenset(cited - set(messages)))
     read = {label: messages[one] for label, one in kept.labels.items() if one in messages}
     threads = await _threads(kept.run, {messages[one].head.thread_id for one in cited & set(messages)})
-    found = await asyncio.to_thread(
-        verify.verify,
-        kept.draft,
-        read,
-        policy="strict" if kept.run.policy == "strict" else "standard",
-        thread_messages=threads,
-        all_evidence=read,
-    )
-    return tuple(_compare(kept, row, found.sentences, messages, quarantined) for row in kept.sentences)
+    found = await _verified(kept, read, threads, seconds)
+    return tuple(_compare(kept, row, found, messages, quarantined) for row in kept.sentences)
+
+
+async def _verified(
+    kept: _Kept, read: Mapping[str, MessageText], threads: Mapping[str, Sequence[MessageText]], seconds: float
+) -> Sequence[Verified] | None:
+    """Today's verdicts, found in a child process as a run's are. None where that did not end in *seconds*."""
+    policy: Policy = "strict" if kept.run.policy == "strict" else "standard"
+    until = time.monotonic() + seconds
+    try:
+        found = await verifiers.verify(kept.draft, read, policy, until, threads, read)
+    except verifiers.NotVerified:
+        return None
+    return found.sentences
 
 
 def _read(tenant: int, public_id: str) -> tuple[_Kept, Scope]:
@@ -192,13 +204,15 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _compare(
-    kept: _Kept, row: Sentence, now: Sequence[Verified], messages: Mapping[str, MessageText],
+    kept: _Kept, row: Sentence, now: Sequence[Verified] | None, messages: Mapping[str, MessageText],
     quarantined: frozenset[str],
 ) -> SentenceNow:  # fmt: skip
     citations = tuple(_citation(one, kept, messages, quarantined) for one in kept.citations[row.pk])
-    verdict = _same_unit(row, now)
+    verdict = _same_unit(row, now or ())
     agrees = verdict is not None and verdict.kept and (verdict.support or "") == row.support
     status = _status(citations, agrees, newer=kept.run.verifier_version != verify.VERSION)
+    if now is None and status != "source_gone":
+        status = "not_verified"
     return SentenceNow(
         run=kept.run.public_id,
         position=row.position,

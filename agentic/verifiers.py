@@ -63,9 +63,17 @@ async def rule(
     return await _ask(("rule", (question, draft, dict(sources), dict(threads), frozenset(markers))), until, Ruling)
 
 
-async def verify(draft: Draft, sources: Mapping[str, MessageText], policy: Policy, until: float) -> Verification:
+async def verify(
+    draft: Draft,
+    sources: Mapping[str, MessageText],
+    policy: Policy,
+    until: float,
+    threads: Threads | None = None,
+    evidence: Mapping[str, MessageText] | None = None,
+) -> Verification:
     """`agentic.core.verify.verify` in a child, until *until* on the monotonic clock. Raises NotVerified."""
-    return await _ask(("verify", (draft, dict(sources), policy)), until, Verification)
+    job = (draft, dict(sources), policy, dict(threads or {}), dict(evidence or {}))
+    return await _ask(("verify", job), until, Verification)
 
 
 def warm() -> None:
@@ -75,7 +83,7 @@ def warm() -> None:
 
 def ready(seconds: float = 60.0) -> None:
     """Start a child unless one waits, and wait until it has loaded what it needs. Raises NotVerified."""
-    _Call(("verify", (Draft(), {}, "standard")), time.monotonic() + seconds).run()
+    _Call(("verify", (Draft(), {}, "standard", {}, {})), time.monotonic() + seconds).run()
 
 
 def close() -> None:
@@ -358,8 +366,10 @@ def _rule(
     return Verdict(rules, question).rule(draft, sources, threads, markers)
 
 
-def _verify(draft: Draft, sources: dict[str, MessageText], policy: Policy) -> Verification:
-    return rules.verify(draft, sources, policy=policy)
+def _verify(
+    draft: Draft, sources: dict[str, MessageText], policy: Policy, threads: Threads, evidence: dict[str, MessageText]
+) -> Verification:
+    return rules.verify(draft, sources, policy=policy, thread_messages=threads, all_evidence=evidence)
 
 
 _JOBS: Mapping[str, Callable[..., object]] = {"rule": _rule, "verify": _verify}

@@ -1,5 +1,6 @@
 """`manage.py reverify`: what became of old sentences, told by the mail of today, and nothing on record changes."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from io import StringIO
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
+from agentic import reverifying
 from agentic.models import Citation, Run, Sentence, TraceEvent
 from mailsearch.models import Message
 from mailsearch.sessions import Binding, bound
@@ -57,7 +59,7 @@ def test_what_still_stands_where_it_stood_is_still_true() -> None:
     assert (code, sentence["status"], sentence["citations"][0]["place"]) == (0, "still_true", "in_place")
     assert counted == {
         "runs": 1, "sentences": 1, "still_true": 1, "text_re_extracted": 0, "verifier_changed": 0,
-        "verdict_differs": 0, "source_gone": 0,
+        "verdict_differs": 0, "source_gone": 0, "not_verified": 0,
     }  # fmt: skip
 
 
@@ -151,6 +153,16 @@ def test_all_runs_since_a_day_are_looked_up_and_runs_without_sentences_count_too
     code, lines = _reverify(home, "--since", "2020-01-01")
     assert (code, lines[-1]["runs"], lines[-1]["still_true"]) == (0, 3, 2)
     assert _reverify(home, "--since", "2999-01-01")[1] == [{**lines[-1], "runs": 0, "sentences": 0, "still_true": 0}]
+
+
+def test_verification_runs_in_a_child_that_can_be_killed_and_says_when_it_did_not_end() -> None:
+    home = house()
+    run = _answered(home)
+    tenant = home.office.tenant.pk
+    (sentence,) = asyncio.run(reverifying.reverify(tenant, run, seconds=0))
+    assert (sentence.status, sentence.kept, sentence.text is None) == ("not_verified", False, False)
+    _erase(home)
+    assert [one.status for one in asyncio.run(reverifying.reverify(tenant, run, seconds=0))] == ["source_gone"]
 
 
 def test_the_record_stays_as_it_was() -> None:

@@ -22,6 +22,7 @@ _WORDS = {
     "text_re_extracted": "a source's text is another one",
     "verifier_changed": "newer rules decide otherwise",
     "verdict_differs": "decided otherwise, because other mail has changed",
+    "not_verified": "verification did not end in its time",
 }
 
 
@@ -75,7 +76,7 @@ def _detail(one: SentenceNow) -> str:
         for citation in one.citations
         if citation.text_changed or citation.place in ("gone", "quarantined", "not_found")
     ]
-    if one.status != "source_gone":
+    if one.status not in ("source_gone", "not_verified"):
         told.append(f"kept as {one.support}" if one.kept else f"removed: {one.reason or 'parted otherwise'}")
     if one.verifier_then != one.verifier_now:
         told.append(f"verifier {one.verifier_then}, now {one.verifier_now}")
