@@ -1,18 +1,26 @@
-"""A new tenant in one go: itself, its first mailbox, whoever administers it, and a key, or nothing of it."""
+"""A new tenant in one go: itself, its first mailbox, the account that this follows, whoever administers it, and a key.
 
-from dataclasses import dataclass
+All of it is made, or nothing.
+"""
+
+from dataclasses import dataclass, field
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
 
 from agentic.callers import Access, add_member, create_key
 from agentic.models import AdminAct, AgentPolicy
-from mailsearch.models import ApiKey, Mailbox, Permission, Tenant
+from mailsearch.ingest.addressing import Address
+from mailsearch.ingest.following import follow
+from mailsearch.models import ApiKey, Mailbox, MailSource, Permission, Tenant
 
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """What a new tenant is to be. `administrator` may be None: then only superusers set its limits."""
+    """What a new tenant is to be. `administrator` may be None: then only superusers set its limits.
+
+    `source` is the mail account that the mailbox follows, opened by the password `secret`; None where there is none.
+    """
 
     slug: str
     name: str
@@ -23,10 +31,22 @@ class Newcomer:
     key: str
     permissions: tuple[str, ...]
     administrator: AbstractBaseUser | None = None
+    source: Address | None = None
+    secret: str = field(default="", repr=False)
 
 
-def onboard(newcomer: Newcomer, actor: str, reason: str) -> tuple[Mailbox, ApiKey, str]:
-    """Make it all. Returns the mailbox, and the key with its token, which is kept nowhere.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What was made for a newcomer. The key's `token` is kept nowhere."""
+
+    box: Mailbox
+    source: MailSource | None
+    key: ApiKey
+    token: str = field(repr=False)
+
+
+def onboard(newcomer: Newcomer, actor: str, reason: str) -> Made:
+    """Make it all.
 
     The key reads the mailbox and no other. Raises IntegrityError where the slug is taken.
     """
@@ -41,9 +61,14 @@ def onboard(newcomer: Newcomer, actor: str, reason: str) -> tuple[Mailbox, ApiKe
         box = Mailbox.objects.create(tenant=tenant, slug=newcomer.mailbox, address=newcomer.address)
         detail = {"mailbox": box.slug, "may_leave": tenant.may_leave}
         AdminAct.objects.create(tenant=tenant, actor=actor, act="tenant created", detail=detail, reason=reason)
+        source = None
+        if newcomer.source is not None:
+            source = follow(box, newcomer.source, secret=newcomer.secret)
+            followed = {"mailbox": box.slug, "source": source.location}
+            AdminAct.objects.create(tenant=tenant, actor=actor, act="source added", detail=followed, reason=reason)
         if newcomer.administrator is not None:
             all_of_it = Access(tuple(Permission.values), all_mailboxes=True)
             add_member(tenant, newcomer.administrator, "administrator", all_of_it, actor=actor)
         access = Access(newcomer.permissions, mailboxes=(box,))
         key, token = create_key(tenant, newcomer.key, access, actor=actor, reason=reason)
-    return box, key, token
+    return Made(box, source, key, token)

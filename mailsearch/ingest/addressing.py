@@ -8,6 +8,7 @@ from mailsearch.ingest.sources import NotASource, open_source
 from mailsearch.models import MailSource
 
 Tls = MailSource.Tls
+_WRITTEN = "An IMAP account is written imaps://account@host, with a port after the host if need be."
 _SCHEMES = {"imaps": (Tls.IMPLICIT, 993), "imap": (Tls.STARTTLS, 143)}
 
 
@@ -28,14 +29,17 @@ def address_of(text: str, *, plain: bool = False) -> Address:
     if "://" not in text:
         path = Path(text).expanduser().absolute()
         return Address(open_source(path).kind, str(path))
-    url = urlsplit(text)
+    try:
+        url = urlsplit(text)
+    except ValueError as error:
+        raise NotASource(_WRITTEN) from error
     if url.scheme not in _SCHEMES:
         raise NotASource(f"{url.scheme}:// is no source; write imaps://account@host or imap://account@host.")
     if url.password is not None:
         raise NotASource("A password in an address ends up in histories; leave it out, it is asked for.")
     account, host = unquote(url.username or ""), url.hostname or ""
-    if not account or not host or url.path.strip("/"):
-        raise NotASource("An IMAP account is written imaps://account@host, with a port after the host if need be.")
+    if not account or not host or not (account + host).isprintable() or url.path.strip("/"):
+        raise NotASource(_WRITTEN)
     tls, port = _SCHEMES[url.scheme]
     try:
         port = url.port or port

@@ -170,6 +170,8 @@ def test_commands_add_a_source_and_follow_it(
         ("imaps://mail.example", {}, "imaps://account@host"),
         ("pop3://ann@mail.example", {}, "imaps://"),
         ("imaps://ann@mail.example:99999", {}, "port"),
+        ("imaps://ann@[::1", {}, "imaps://account@host"),
+        ("imaps://ann%00@mail.example", {}, "imaps://account@host"),
         ("imaps://ann@127.0.0.1", {"plain": True}, "imap://"),
         ("imap://ann@192.0.2.1", {"plain": True}, "this machine alone"),
         ("imaps://ann@mail.example", {"secret_env": "PM_SECRET_KEY"}, "another one"),

@@ -14,7 +14,8 @@ from agentic.callers import resolve_key
 from agentic.limits import BY_NAME, OutOfBounds
 from agentic.models import AdminAct, AgentPolicy, DailyUse, Seal
 from agentic.policies import effective
-from mailsearch.models import Grant, Mailbox, Tenant
+from mailsearch.ingest.credentials import Credential, credential_of
+from mailsearch.models import Grant, Mailbox, MailSource, Tenant
 from mailsearch.sessions import Binding, bound
 from tests.pages.ended_runs import ended
 from tests.pages.people import joins, person, signed_in
@@ -46,9 +47,9 @@ def _form(client: Client, tenant: Tenant, **values: str) -> dict[str, str]:
     }
 
 
-def _acts(tenant: Tenant) -> list[AdminAct]:
+def _acts(tenant: Tenant, about: str = "settings") -> list[AdminAct]:
     with bound(Binding(audit=frozenset({tenant.pk}))):
-        return list(AdminAct.objects.filter(tenant=tenant, act__contains="settings").order_by("pk"))
+        return list(AdminAct.objects.filter(tenant=tenant, act__contains=about).order_by("pk"))
 
 
 def test_a_change_is_shown_before_needs_a_reason_and_is_on_record() -> None:
@@ -217,13 +218,17 @@ def test_many_runs_are_rehearsed_with_as_many_queries_as_one() -> None:
     assert counted[0] == counted[1]
 
 
+def _newcomer(**more: object) -> dict[str, object]:
+    return {
+        "slug": f"new-{uuid.uuid4().hex[:8]}", "name": "New & Co", "timezone": "Europe/Berlin", "may_leave": "nothing",
+        "mailbox": "claims", "key": "desk", "permissions": ["search:read"], "reason": "A new customer.", **more,
+    }  # fmt: skip
+
+
 def test_a_tenant_is_made_with_its_mailbox_and_key_or_not_at_all() -> None:
     boss, admin = signed_in(_root()), person(_tenant(), "administrator")
-    slug = f"new-{uuid.uuid4().hex[:8]}"
-    form = {
-        "slug": slug, "name": "New & Co", "timezone": "Europe/Berlin", "may_leave": "nothing", "mailbox": "claims",
-        "key": "desk", "permissions": ["search:read"], "reason": "A new customer.", "administrator": admin.username,
-    }  # fmt: skip
+    form = _newcomer(administrator=admin.username)
+    slug = form["slug"]
     assert boss.get("/settings/new").status_code == 200
     for wrong in (
         {"timezone": "Mars/Base"},
@@ -240,9 +245,45 @@ def test_a_tenant_is_made_with_its_mailbox_and_key_or_not_at_all() -> None:
     tenant = Tenant.objects.get(slug=slug)
     assert (key.tenant, key.permissions) == (tenant.pk, frozenset({"search:read"}))
     assert list(Grant.objects.get(pk=key.grant).mailboxes.all()) == [Mailbox.objects.get(tenant=tenant, slug="claims")]
-    with bound(Binding(audit=frozenset({tenant.pk}))):
-        acts = list(AdminAct.objects.filter(tenant=tenant).order_by("pk").values_list("act", flat=True))
-    assert acts == ["tenant created", "member set", "key created"]
+    assert [one.act for one in _acts(tenant, "")] == ["tenant created", "member set", "key created"]
+    assert not MailSource.objects.filter(tenant=tenant).exists()
     assert signed_in(admin).get(f"/settings/of/{slug}").status_code == 200
     assert boss.post("/settings/new", form).status_code == 400
     assert signed_in(admin).get("/settings/new").status_code == 404
+
+
+def test_a_new_mailbox_follows_an_account_whose_password_is_kept_encrypted() -> None:
+    secret = " a password with ends "
+    form = _newcomer(source="imaps://claims@mail.example", secret=secret)
+    page = signed_in(_root()).post("/settings/new", form).content.decode()
+    source = MailSource.objects.get(tenant__slug=form["slug"])
+    assert (source.mailbox.slug, source.kind, source.host, source.port, source.tls, source.login, source.state) == (
+        "claims", "imap", "mail.example", 993, "implicit", "password", "new",
+    )  # fmt: skip
+    assert credential_of(source) == Credential(secret, is_token=False)
+    acts = _acts(source.tenant, "")
+    assert [one.act for one in acts] == ["tenant created", "source added", "key created"]
+    assert acts[1].detail == {"mailbox": "claims", "source": "imaps://claims@mail.example:993"}
+    assert "imaps://claims@mail.example:993" in page
+    assert secret.strip() not in page + str([one.detail for one in acts])
+
+
+@pytest.mark.parametrize(
+    ("source", "secret", "advice"),
+    [
+        ("/etc", "cuckoo-clock", "imaps://account@host"),
+        ("file:///etc/passwd", "cuckoo-clock", "file:// is no source"),
+        ("imaps://claims:cuckoo@mail.example", "cuckoo-clock", "leave it out"),
+        ("imaps://claims@[::1", "cuckoo-clock", "An IMAP account is written"),
+        ("imaps://claims%00@mail.example", "cuckoo-clock", "An IMAP account is written"),
+        ("imaps://claims@mail.example", "", "Give the password"),
+        ("", "cuckoo-clock", "Say which account"),
+    ],
+)
+def test_a_source_that_makes_no_sense_is_explained_and_nothing_is_made(source: str, secret: str, advice: str) -> None:
+    form = _newcomer(source=source, secret=secret)
+    refused = signed_in(_root()).post("/settings/new", form)
+    assert refused.status_code == 400
+    assert advice in refused.content.decode()
+    assert "cuckoo-clock" not in refused.content.decode()
+    assert not Tenant.objects.filter(slug=form["slug"]).exists()

@@ -1,4 +1,4 @@
-"""The page on which whoever set the service up makes a tenant, with its mailbox and key."""
+"""The page on which whoever set the service up makes a tenant, with its mailbox, that one's source, and a key."""
 
 from typing import Any
 from zoneinfo import available_timezones
@@ -9,11 +9,13 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_http_methods
 
 from agentic import run_page
-from agentic.onboarding import Newcomer, onboard
+from agentic.onboarding import Made, Newcomer, onboard
 from agentic.reviewers import Right
 from agentic.web.pages.opening import opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
+from mailsearch.ingest.addressing import Address, address_of
+from mailsearch.ingest.sources import NotASource
 from mailsearch.models import Permission, Tenant
 
 
@@ -24,13 +26,31 @@ class NewcomerForm(forms.Form):
     name = forms.CharField(max_length=200, required=False, label="Name for people", help_text="Else the same.")
     timezone = forms.CharField(max_length=64, initial="UTC", label="Time zone", help_text="Its days are counted by it.")
     may_leave = forms.ChoiceField(
-        choices=Tenant.MayLeave.choices, initial=Tenant.MayLeave.ANSWERS, label="What may leave"
+        choices=Tenant.MayLeave.choices,
+        initial=Tenant.MayLeave.ANSWERS,
+        widget=forms.RadioSelect,
+        label="What may leave",
     )
     administrator = forms.CharField(
         max_length=150, required=False, help_text="An account that is there; it may do and read all of the tenant."
     )
     mailbox = forms.SlugField(max_length=63, label="First mailbox", help_text="Such as claims.")
     address = forms.EmailField(max_length=320, required=False, label="Its address")
+    # An account alone: a path would name files of the server, a token command a program, a variable its environment.
+    source = forms.CharField(
+        max_length=255,
+        required=False,
+        label="Mail account it follows",
+        help_text="imaps://account@host, or imap:// with STARTTLS. Empty: mail comes in another way.",
+    )
+    secret = forms.CharField(
+        max_length=1000,
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        label="Password of that account",
+        help_text="Kept encrypted, shown nowhere, and sent to that host alone, over TLS.",
+    )
     key = forms.CharField(
         max_length=200, label="Key for", help_text="What the key is for; it reads that mailbox alone."
     )
@@ -62,6 +82,25 @@ class NewcomerForm(forms.Form):
             raise forms.ValidationError("There is no such account; make it first, with: manage.py add_member.")
         return user
 
+    def clean_source(self) -> Address | None:
+        text: str = self.cleaned_data["source"]
+        if not text:
+            return None
+        if "://" not in text:
+            raise forms.ValidationError("Write imaps://account@host; files are followed with: manage.py add_source.")
+        try:
+            return address_of(text)
+        except NotASource as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> None:
+        """An account and its password come together."""
+        source, secret = self.cleaned_data.get("source"), self.cleaned_data.get("secret")
+        if source is not None and not secret:
+            self.add_error("secret", "Give the password of the account; it has to be typed again each time.")
+        if secret and source is None and "source" not in self.errors:
+            self.add_error("source", "Say which account the password opens.")
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @opened(Right.SETTINGS)
@@ -72,11 +111,10 @@ async def onboarding(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     form, made = await in_worker(_made, reader, request.POST if request.method == "POST" else None)
     if made is None:
         return shown(request, reader, "onboarding.html", {"form": form}, status=400 if form.is_bound else 200)
-    box, key, token = made
-    return shown(request, reader, "onboarded.html", {"box": box, "key": key, "token": token})
+    return shown(request, reader, "onboarded.html", {"made": made})
 
 
-def _made(reader: Reader, sent: Any) -> tuple[NewcomerForm, Any]:
+def _made(reader: Reader, sent: Any) -> tuple[NewcomerForm, Made | None]:
     form = NewcomerForm(sent)
     if not form.is_valid():
         # Its fields are looked at while the page is made, and none of them reads a row.

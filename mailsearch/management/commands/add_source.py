@@ -8,12 +8,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from mailsearch.ingest import credentials
 from mailsearch.ingest.addressing import Address, address_of
+from mailsearch.ingest.following import follow
 from mailsearch.ingest.imap_session import is_loopback
 from mailsearch.ingest.sources import NotASource
 from mailsearch.management.commands.ingest import mailbox_of
-from mailsearch.models import Mailbox, MailSource
+from mailsearch.models import MailSource
 
 Login = MailSource.Login
 
@@ -44,9 +44,16 @@ class Command(BaseCommand):
         except NotASource as error:
             raise CommandError(str(error)) from error
         _check(address, options)
-        source = _keep(mailbox, address, options)
-        if address.kind == "imap" and not source.secret_env:
-            credentials.keep(source, _secret(options["secret_stdin"], source))
+        login = Login.XOAUTH2 if options["xoauth2"] else Login.PASSWORD
+        asked_for = address.kind == "imap" and not options["secret_env"]
+        source = follow(
+            mailbox,
+            address,
+            secret=_secret(options["secret_stdin"], address, login) if asked_for else "",
+            secret_env=options["secret_env"] or "",
+            login=login,
+            ca_file=os.path.abspath(options["ca_file"]) if options["ca_file"] else "",
+        )
         self.stdout.write(
             f"{source} is a source of {mailbox}. Follow it with: manage.py sync --tenant {options['tenant']}"
             f" --mailbox {mailbox}"
@@ -62,31 +69,12 @@ def _check(address: Address, options: dict[str, Any]) -> None:
         raise CommandError(f"{options['ca_file']} can't be read.")
 
 
-def _keep(mailbox: Mailbox, address: Address, options: dict[str, Any]) -> MailSource:
-    source, _ = MailSource.objects.update_or_create(
-        mailbox=mailbox,
-        kind=address.kind,
-        location=address.location,
-        defaults={
-            "tenant": mailbox.tenant,
-            "account": address.account,
-            "host": address.host,
-            "port": address.port,
-            "tls": address.tls,
-            "ca_file": os.path.abspath(options["ca_file"]) if options["ca_file"] else "",
-            "login": Login.XOAUTH2 if options["xoauth2"] else Login.PASSWORD,
-            "secret_env": options["secret_env"] or "",
-        },
-    )
-    return source
-
-
-def _secret(from_stdin: bool, source: MailSource) -> str:
-    wanted = "Command that prints a token" if source.login == Login.XOAUTH2 else "Password"
+def _secret(from_stdin: bool, address: Address, login: MailSource.Login) -> str:
+    wanted = "Command that prints a token" if login == Login.XOAUTH2 else "Password"
     if from_stdin or not sys.stdin.isatty():
         given = sys.stdin.readline().rstrip("\r\n")
     else:
-        given = getpass.getpass(f"{wanted} of {source.account}: ")
+        given = getpass.getpass(f"{wanted} of {address.account}: ")
     if not given:
         raise CommandError("No secret was given; type it when asked, or use --secret-stdin or --secret-env.")
     return given

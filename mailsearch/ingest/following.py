@@ -1,0 +1,42 @@
+"""A mailbox's source put on record with what opens it, so that `sync` follows it."""
+
+from django.db import transaction
+
+from mailsearch.ingest import credentials
+from mailsearch.ingest.addressing import Address
+from mailsearch.models import Mailbox, MailSource
+
+
+def follow(
+    mailbox: Mailbox,
+    address: Address,
+    *,
+    secret: str = "",
+    secret_env: str = "",
+    login: MailSource.Login = MailSource.Login.PASSWORD,
+    ca_file: str = "",
+) -> MailSource:
+    """Have *mailbox* follow what *address* names. Done again, it changes how the same source is opened.
+
+    *secret* (a password, or with XOAUTH2 a command that prints a token) is kept encrypted; *secret_env* names the
+    variable that holds it instead.
+    """
+    with transaction.atomic():
+        source, _ = MailSource.objects.update_or_create(
+            mailbox=mailbox,
+            kind=address.kind,
+            location=address.location,
+            defaults={
+                "tenant": mailbox.tenant,
+                "account": address.account,
+                "host": address.host,
+                "port": address.port,
+                "tls": address.tls,
+                "ca_file": ca_file,
+                "login": login,
+                "secret_env": secret_env,
+            },
+        )
+        if secret:
+            credentials.keep(source, secret)
+    return source
