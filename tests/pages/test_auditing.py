@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentic.models import Note
-from agentic.web.pages import asking, record_pages, review_pages, reviewing, run_pages, widening
+from agentic.web.pages import asking, rates, record_pages, review_pages, reviewing, run_pages, widening
 from agentic.web.pages.readers import Reader
 from mailsearch.models import Permission
 from mailsearch.sessions import bound
@@ -93,6 +93,23 @@ def test_a_verdict_is_added_and_never_takes_another_ones_place() -> None:
             (made.jo.pk, "wrongly"),
             (made.ada.pk, "unsure"),
         ]
+
+
+def test_the_queue_says_how_far_it_is_judged_and_how_often_removing_was_wrong() -> None:
+    made = scene()
+    ada = reader_of(made.ada)
+    page = signed_in(made.ada).get("/review").content.decode()
+    assert "0 reviewed in all" in page
+    assert "wrongly removed" not in page
+    kept = next(item.sentence.pk for item in reviewing.load(ada, {"kind": "kept"}).items)
+    assert review_pages.add(reader_of(made.jo), made.removed(), "rightly", "", "")
+    assert review_pages.add(ada, made.removed(), "wrongly", "", f"abcd:{reviewing.newest(ada)}")
+    assert review_pages.add(ada, kept, "wrongly", "", f"abcd:{reviewing.newest(ada)}")
+    # Verdicts beside a sample, and on what was kept, don't count as wrongly removed. Wilson's interval for 1 of 1.
+    told = '2 reviewed in all, <a href="/review/rates">wrongly removed 100.0 % (20.7–100.0)</a> by random samples'
+    assert told in signed_in(made.ada).get("/review").content.decode()
+    assert "reviewed in all" not in signed_in(made.ada).get("/review?sample=abcd:999999999").content.decode()
+    assert reviewing.load(reader_of(made.sue), {}).judging == rates.Judging(0, rates.Rate("all", 0, 0))
 
 
 def test_a_verdict_is_for_sentences_of_ones_own_tenants_alone() -> None:

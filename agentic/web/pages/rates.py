@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agentic.models import SampledNote
+from agentic.models import Note, SampledNote
 from mailsearch.sessions import Binding, bound
 
 # Verdicts that are looked at, the newest; people make them, so there are never very many.
@@ -83,6 +83,20 @@ class Rates:
     agreed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How far people have come: sentences that somebody judged, and what random samples say of the removed ones."""
+
+    reviewed: int
+    wrongly_removed: Rate
+    # Whether there are more verdicts than were looked at.
+    more: bool = False
+
+    @property
+    def reviewed_words(self) -> str:
+        return f"{'more than ' if self.more else ''}{self.reviewed:,}"
+
+
 def wilson(hits: int, n: int) -> tuple[float, float]:
     """The interval, in per cent, that holds the true share in 95 of 100 such samples."""
     if not n:
@@ -113,6 +127,18 @@ def load(audits: frozenset[int]) -> Rates:
         readers[sentence].setdefault(author, verdict)
     pairs = [list(said.values()) for said in readers.values() if len(said) > 1]
     return _rates(list(newest.values()), len(pairs), sum(len(set(said)) == 1 for said in pairs))
+
+
+def judging(tenants: frozenset[int]) -> Judging:
+    """How far the sentences of *tenants* are judged, within a binding that sees their audit. One query."""
+    notes = Note.objects.filter(tenant__in=tenants, sentence__isnull=False).order_by("-pk")
+    rows = list(notes.values_list("sentence_id", "verdict", "sentence__kept", "sampled__tenant_id")[: MOST + 1])
+    newest: dict[int, str] = {}
+    for sentence, verdict, kept, sampled in rows:
+        if sampled is not None and not kept and verdict in ("rightly", "wrongly"):
+            newest.setdefault(sentence, verdict)
+    wrong = Rate("all", sum(verdict == "wrongly" for verdict in newest.values()), len(newest))
+    return Judging(len({sentence for sentence, *_ in rows}), wrong, len(rows) > MOST)
 
 
 def _rates(judged: Sequence[Judged], twice: int, agreed: int) -> Rates:

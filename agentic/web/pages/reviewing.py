@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 from agentic import accesses, records, run_page
 from agentic.models import Evidence, Note, Run, Sentence
 from agentic.reviewers import mail_scope
-from agentic.web.pages import differences, drawing, results, wording
+from agentic.web.pages import differences, drawing, rates, results, wording
 from agentic.web.pages.differences import Compared
 from agentic.web.pages.drawing import Sample
 from agentic.web.pages.filters import Choices, day_of, number_of, paged, text_of
@@ -64,6 +64,8 @@ class Queue:
     searched_in: str
     # Whether the words are so common that only some sentences were looked through; `older` leads on.
     walked: bool = False
+    # None beside a sample, whose reader is to know of nobody's verdicts.
+    judging: rates.Judging | None = None
 
     @property
     def count_words(self) -> str:
@@ -90,11 +92,11 @@ def load(reader: Reader, sent: Mapping[str, str]) -> Queue:
         if walked_to is not None and not older:
             older = paged(sent, walked_to)
         items = _items(reader, page, blind=sample is not None)
+        judging = None if sample else rates.judging(tenants)
     _note(reader, items)
     searched = next((one.name for one in reader.audited if query and one.pk in tenants), "")
-    return Queue(
-        tuple(items), count, tuple(_choices(reader, sent)), older, sample, query, searched, walked_to is not None
-    )
+    choices = tuple(_choices(reader, sent))
+    return Queue(tuple(items), count, choices, older, sample, query, searched, walked_to is not None, judging)
 
 
 def _note(reader: Reader, items: Sequence[Item]) -> None:
