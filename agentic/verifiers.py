@@ -70,9 +70,12 @@ async def verify(
     until: float,
     threads: Threads | None = None,
     evidence: Mapping[str, MessageText] | None = None,
+    *,
+    max_units: int = rules.MAX_UNITS,
+    max_quotes: int | None = None,
 ) -> Verification:
     """`agentic.core.verify.verify` in a child, until *until* on the monotonic clock. Raises NotVerified."""
-    job = (draft, dict(sources), policy, dict(threads or {}), dict(evidence or {}))
+    job = (draft, dict(sources), policy, dict(threads or {}), dict(evidence or {}), max_units, max_quotes)
     return await _ask(("verify", job), until, Verification)
 
 
@@ -83,7 +86,7 @@ def warm() -> None:
 
 def ready(seconds: float = 60.0) -> None:
     """Start a child unless one waits, and wait until it has loaded what it needs. Raises NotVerified."""
-    _Call(("verify", (Draft(), {}, "standard", {}, {})), time.monotonic() + seconds).run()
+    _Call(("verify", (Draft(), {}, "standard", {}, {}, rules.MAX_UNITS, None)), time.monotonic() + seconds).run()
 
 
 def close() -> None:
@@ -367,9 +370,23 @@ def _rule(
 
 
 def _verify(
-    draft: Draft, sources: dict[str, MessageText], policy: Policy, threads: Threads, evidence: dict[str, MessageText]
+    draft: Draft,
+    sources: dict[str, MessageText],
+    policy: Policy,
+    threads: Threads,
+    evidence: dict[str, MessageText],
+    max_units: int,
+    max_quotes: int | None,
 ) -> Verification:
-    return rules.verify(draft, sources, policy=policy, thread_messages=threads, all_evidence=evidence)
+    return rules.verify(
+        draft,
+        sources,
+        policy=policy,
+        thread_messages=threads,
+        all_evidence=evidence,
+        max_units=max_units,
+        max_quotes=max_quotes,
+    )
 
 
 _JOBS: Mapping[str, Callable[..., object]] = {"rule": _rule, "verify": _verify}

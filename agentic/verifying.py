@@ -19,6 +19,8 @@ from mailsearch.search import reading
 
 # What one answer may take.
 SECONDS = 10.0
+# Units and quotations of it that are checked; what is beyond is one last unit, which is too long.
+MAX_UNITS, MAX_QUOTES = 100, 200
 _ID = re.compile(r"msg_[A-Za-z0-9]{1,40}")
 # A marker in prose: `[msg_…]`, or several apart by comma or semicolon.
 _MARKER = re.compile(r"\[ *(msg_[A-Za-z0-9]{1,40}(?: *[,;] *msg_[A-Za-z0-9]{1,40}){0,7}) *\]")
@@ -49,7 +51,8 @@ async def verify_answer(
         labels[message_id] = draw_label(texts, labels.values(), secrets.randbelow)
     sources = {labels[message_id]: message for message_id, message in messages.items()}
     until = time.monotonic() + seconds
-    found = await verifiers.verify(_draft(answer, labels), sources, policy, until)
+    draft = _draft(answer, labels)
+    found = await verifiers.verify(draft, sources, policy, until, max_units=MAX_UNITS, max_quotes=MAX_QUOTES)
     return _response(_with_ids(found, labels), sources, policy)
 
 

@@ -12,6 +12,7 @@ import jsonschema
 from rest_framework import serializers
 
 from agentic import filters
+from agentic.verifying import MAX_QUOTES, MAX_UNITS
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FILTERS = jsonschema.Draft202012Validator(
@@ -112,12 +113,14 @@ class VerifySerializer(ClosedSerializer):
     """An answer to be verified: prose that cites by `[msg_…]`, or statements with their citations."""
 
     text = serializers.CharField(max_length=20_000, required=False)
-    sentences = serializers.ListField(child=ClaimSerializer(), min_length=1, max_length=100, required=False)
+    sentences = serializers.ListField(child=ClaimSerializer(), min_length=1, max_length=MAX_UNITS, required=False)
     policy = serializers.ChoiceField(["standard", "strict"], required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("text" in attrs) == ("sentences" in attrs):
             raise serializers.ValidationError({"text": ["Give either text or sentences."]})
+        if sum(len(one["quotes"]) for one in attrs.get("sentences", ())) > MAX_QUOTES:
+            raise serializers.ValidationError({"sentences": [f"Give at most {MAX_QUOTES} quotes in all."]})
         return attrs
 
 

@@ -78,3 +78,15 @@ def test_what_lies_beyond_the_cap_is_one_unit_that_does_not_stand() -> None:
     verification = verify(draft, SOURCES, cache=CACHE)
     assert len(verification.kept) <= MAX_ANSWER // 30
     assert verification.sentences[-1].kept is False
+
+
+def test_a_caller_may_have_fewer_units_and_quotations_checked() -> None:
+    unit = 'It says "leaves on Friday" and "The oven" [m1]. '
+    few = verify(Draft(text=unit * 5), SOURCES, cache=CACHE, max_units=3)
+    assert [one.reason for one in few.sentences] == ["", "", "", "too_long"]
+    quoted = verify(Draft(text=unit * 5), SOURCES, cache=CACHE, max_quotes=5)
+    assert [one.reason for one in quoted.sentences] == ["", "", "too_long"]
+    given = DraftSentence("So it is.", ("m1",), (DraftQuote("m1", "leaves on Friday"),) * 3)
+    structured = verify(Draft(sentences=(given,) * 3), SOURCES, cache=CACHE, max_quotes=6)
+    assert [one.reason for one in structured.sentences] == ["", "", "too_long"]
+    assert len(verify(Draft(text=unit * 5), SOURCES, cache=CACHE, max_units=5, max_quotes=10).kept) == 5

@@ -10,7 +10,7 @@ from itertools import islice, product
 
 from agentic.core.verify.facts import dates
 from agentic.core.verify.facts.extract import extract
-from agentic.core.verify.facts.match import family, is_long, supports
+from agentic.core.verify.facts.match import family, is_long, is_numeral, supports
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.lookup import Match
 from agentic.core.verify.normalise import JOINT
@@ -69,7 +69,7 @@ def _keys_of_claim(claim: Fact) -> tuple[object, ...]:
         return (claim.kind,)
     if claim.kind == "number":
         share = (value * 100,) if claim.worded and isinstance(value, Decimal) and 0 < value < 1 else ()
-        return value, ("year", value), *share
+        return value, ("year", value), *share, *((claim.text,) if is_numeral(claim) else ())
     return (value, Decimal(str(value)).normalize()) if is_long(claim) else (value,)
 
 

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from agentic.core.answer import Draft, DraftSentence, Policy, Sentence, Verification
 from agentic.core.verify import form, later, rebuild, speaker, units
 from agentic.core.verify.check import Bench, Claim, check
+from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import SourceCache
 from agentic.core.verify.units import Unit
 from mailsearch.hits import MessageText
@@ -29,14 +31,16 @@ def verify(
     thread_messages: Mapping[str, Sequence[MessageText]] | None = None,
     all_evidence: Mapping[str, MessageText] | None = None,
     cache: SourceCache | None = None,
+    max_units: int = MAX_UNITS,
+    max_quotes: int | None = None,
 ) -> Verification:
     """Decide which units of *draft* stand, and where each one stands in the stored text.
 
     *sources* maps each label that may be cited to its message. *marker* is the fence's secret, which must not occur.
     *thread_messages* maps a thread's id to its in-scope messages: they show later facts and originals of forwarded
     words, as *all_evidence* does. *cache* keeps messages ready over several calls; without one each call reads anew.
-    Deterministic, never raises for any draft. Time is linear in the draft (MAX_ANSWER characters and MAX_UNITS units of
-    it are checked) and in the text of the messages.
+    Deterministic, never raises for any draft. Time is linear in the draft (MAX_ANSWER characters and *max_units* units
+    of it are checked, and of those as many as have *max_quotes* quotations) and in the text of the messages.
     """
     threads = thread_messages or {}
     others = [*(all_evidence or {}).values(), *(message for messages in threads.values() for message in messages)]
@@ -48,7 +52,7 @@ def verify(
         people=speaker.people_of([*sources.values(), *others]),
         originals=tuple(others),
     )
-    claims = _claims(draft, sources)
+    claims = _capped(_claims(draft, sources), max_units, max_quotes)
     sentences = [_decide(claim, position, bench) for position, claim in enumerate(claims, 1)]
     settled = _settle_tables(sentences, claims, bench)
     marked = [later.mark(sentence, sources, threads, bench.cache) for sentence in settled]
@@ -106,10 +110,19 @@ def _claims(draft: Draft, sources: Mapping[str, MessageText]) -> list[Claim]:
         if len(sentence.text) > len(text):
             claims.append(Claim(_rest([sentence.text[len(text) :]]), sentence.citations))
             break
-    if len(claims) > MAX_UNITS:
-        beyond = _rest([claim.unit.text for claim in claims[MAX_UNITS:]])
-        claims = [*claims[:MAX_UNITS], Claim(beyond, claims[MAX_UNITS].citations)]
     return claims
+
+
+def _capped(claims: list[Claim], max_units: int, max_quotes: int | None) -> list[Claim]:
+    """*claims* as far as they are checked, and what is beyond as one last unit."""
+    room = max_units
+    if max_quotes is not None:
+        counts = (len(claim.quotes) + len(scan(claim.unit.text).quotes) for claim in claims[:max_units])
+        room = sum(1 for count in accumulate(counts) if count <= max_quotes)
+    if len(claims) <= room:
+        return claims
+    beyond = _rest([claim.unit.text for claim in claims[room:]])
+    return [*claims[:room], Claim(beyond, claims[room].citations)]
 
 
 def _rest(texts: Sequence[str]) -> Unit:

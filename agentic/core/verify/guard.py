@@ -10,6 +10,7 @@ from agentic.core.verify.facts.match import supports
 from agentic.core.verify.facts.values import Fact
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import MessageIndex, SourceCache, normal_text
+from agentic.core.verify.words import language_of
 from mailsearch.hits import MessageText
 
 
@@ -77,7 +78,7 @@ def _named(question: str) -> list[Fact]:
     text = normal_text(question)
     return [
         fact
-        for fact in extract(text)
+        for fact in extract(text, check_facts.languages_of(language_of(text)))
         if fact.kind in ("identifier", "email", "money")
         or (fact.kind == "number" and re.fullmatch(r"[0-9]{5,}", fact.text))
     ]

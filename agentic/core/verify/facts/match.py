@@ -21,6 +21,9 @@ def supports(source: Fact, claim: Fact, year: int, units: frozenset[str] = froze
     if claim.kind == "time":
         return source.kind == "time" and _same_time(source, claim)
     if claim.kind in ("number", "percent", "money"):
+        if source.kind == "identifier":
+            # "Order 4021377 belongs to Ann" reads as a count of something; the mail has the digits by themselves.
+            return is_numeral(claim) and source.value == claim.text
         return _same_number(source, claim, units)
     return _same_token(source, claim)
 
@@ -102,14 +105,20 @@ def _same_token(source: Fact, claim: Fact) -> bool:
     if source.kind in ("identifier", "phone") and claim.kind in ("identifier", "phone"):
         return source.value == claim.value
     if claim.kind == "identifier" and source.kind in ("number", "money") and is_long(claim):
-        # A long number without a separator is one form of what may be an amount.
-        return source.value == Decimal(str(claim.value))
+        # A long number without a separator is one form of what may be an amount; zeros before it are part of a name.
+        named = str(claim.value).startswith("0") or source.text.startswith("0")
+        return source.text == claim.value if named else source.value == Decimal(str(claim.value))
     return source.kind == claim.kind and source.value == claim.value
 
 
 def is_long(fact: Fact) -> bool:
     """Whether an identifier is nothing but digits and could be a number."""
-    return fact.kind == "identifier" and re.fullmatch(r"[1-9][0-9]*", str(fact.value)) is not None
+    return fact.kind == "identifier" and re.fullmatch(r"[0-9]+", str(fact.value)) is not None
+
+
+def is_numeral(fact: Fact) -> bool:
+    """Whether a number is nothing but five digits and more, as an identifier could be."""
+    return fact.kind == "number" and not fact.unit and re.fullmatch(r"[0-9]{5,}", fact.text) is not None
 
 
 def family(fact: Fact) -> tuple[str, str]:
