@@ -161,7 +161,8 @@ def _with_rows(text: str, blocks: Iterable[Block]) -> Iterable[Block]:
     """*blocks*, with paragraphs whose lines are columns cut into rows."""
     for block in blocks:
         body = text[block.start : block.end]
-        if block.kind == "paragraph" and len(_COLUMNS.findall(body)) >= 2:
+        parted = block.kind == "paragraph" and ("|" in body or "\t" in body or "   " in body)
+        if parted and len(_COLUMNS.findall(body)) >= 2:
             yield from _own_lines(text, block.start, block.end)
         else:
             yield block
