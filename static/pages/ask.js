@@ -15,9 +15,17 @@ function put(tag, text, into, className) {
   return made;
 }
 
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+// As the finished page says it: 14 Mar 2026, on the sender's own clock.
+function day(moment) {
+  const [year, month, date] = (moment || "").slice(0, 10).split("-");
+  return date ? `${Number(date)} ${MONTHS[month - 1]} ${year}` : "";
+}
+
 const WORDS = {
   called: (data) => (data.arguments?.query ? `searching: ${data.arguments.query}` : `calling ${data.tool}`),
-  found: (data) => `${data.tool}: ${data.total} found, ${(data.admitted ?? []).length} new (${data.took_ms} ms)`,
+  found: (data) => `${data.tool === data.phase ? "" : data.tool + ": "}${data.total} found, ${(data.admitted ?? []).length} new (${data.took_ms} ms)`,
   asked: (data) => `asking ${data.model}`,
   replied: (data) => (data.fault ? `no usable reply: ${data.fault}` : `reply after ${(data.took_ms / 1000).toFixed(1)} s`),
   drafted: () => "a draft was made",
@@ -39,7 +47,7 @@ function evidence(data) {
     if (item.withheld) continue;
     const row = put("li", "", list);
     put("p", item.subject || "(no subject)", row, "subject").dir = "auto";
-    const about = `${item.from.name || ""} <${item.from.address}> · ${(item.sent_at || item.received_at || "").slice(0, 10)}`;
+    const about = `${item.from.name || ""} <${item.from.address}> · ${day(item.sent_at || item.received_at)}`;
     put("p", about, row, "quiet").dir = "auto";
     const excerpt = item.excerpts[0];
     if (excerpt) put("blockquote", excerpt.text, row).dir = "auto";

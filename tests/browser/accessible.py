@@ -1,5 +1,7 @@
 """Whether axe-core finds something serious in a page, and whether the page fits its window."""
 
+import os
+
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize
 
@@ -16,8 +18,17 @@ def serious(page: Page) -> list[str]:
     ]
 
 
-def poor_in_any_look(page: Page) -> list[str]:
-    """What is amiss with an open page in the dark, and in the light on a phone: rules of axe-core, what sticks out."""
+def picture(page: Page, name: str) -> None:
+    """A picture for whoever wants to look: `PICTURES=FOLDER`."""
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+
+def poor_in_any_look(page: Page, called: str) -> list[str]:
+    """What is amiss with an open page in the dark, and in the light on a phone: rules of axe-core, what sticks out.
+
+    Pictures of both are named *called*.
+    """
     found = []
     for name, scheme, size in (("dark", "dark", _DESK), ("phone", "light", _PHONE)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -25,6 +36,7 @@ def poor_in_any_look(page: Page) -> list[str]:
         found += [f"{name}: {rule}" for rule in serious(page)]
         if (wider := overflow(page)) > 0:
             found.append(f"{name}: {wider} pixels wider than its window")
+        picture(page, f"{called}-{name}")
     return found
 
 

@@ -1,6 +1,5 @@
 """Settings of tenants and the overview in a real browser."""
 
-import os
 import uuid
 from datetime import timedelta
 
@@ -13,7 +12,7 @@ from agentic.models import AgentPolicy, DailyUse, Sentence, WidenAttempt
 from agentic.policies import effective
 from mailsearch.models import Tenant
 from mailsearch.sessions import Binding, bound
-from tests.browser.accessible import overflow, poor_in_any_look, serious
+from tests.browser.accessible import overflow, picture, poor_in_any_look, serious
 from tests.browser.conftest import Site
 from tests.pages.ended_runs import ended
 from tests.pages.people import joins, person
@@ -48,16 +47,10 @@ def _houses(count: int) -> tuple[list[Tenant], User]:
     return tenants, boss
 
 
-def _picture(page: Page, name: str) -> None:
-    """A picture for whoever wants to look: `PICTURES=FOLDER`."""
-    if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
 def _readable(page: Page, name: str) -> None:
     assert serious(page) == []
     assert overflow(page) <= 0
-    _picture(page, name)
+    picture(page, name)
 
 
 def test_a_limit_is_lowered_with_a_reason_after_seeing_what_it_would_have_meant(site: Site) -> None:
@@ -71,6 +64,7 @@ def test_a_limit_is_lowered_with_a_reason_after_seeing_what_it_would_have_meant(
     page.click("text=See what would change")
     expect(page.locator("main")).to_contain_text("would have ended budget_exhausted")
     _readable(page, "confirm")
+    assert poor_in_any_look(page, "confirm") == []
     assert effective(tenants[1].pk).max_steps == 6
     page.fill("#reason", "Runs go on for too long.")
     page.click("button >> text=Change")
@@ -108,8 +102,8 @@ def test_settings_and_the_overview_can_be_read_in_the_dark_and_on_a_phone(site: 
     for way in ("settings", f"settings/of/{tenants[0].slug}", "overview", f"overview?tenant={tenants[0].slug}"):
         page.goto(f"{site.url}/{way}")
         expect(page.locator("h1")).to_be_visible()
-        assert poor_in_any_look(page) == [], way
-        _picture(page, f"phone-{way.replace('/', '-').replace('?', '-').replace(tenants[0].slug, 'one')}")
+        called = way.replace("/", "-").replace("?", "-").replace(tenants[0].slug, "one")
+        assert poor_in_any_look(page, called) == [], way
 
 
 def test_figures_of_the_overview_lead_to_their_runs_and_stand_in_tables_too(site: Site) -> None:
@@ -129,12 +123,11 @@ def test_a_tenant_is_made_with_a_source_and_its_key_is_shown_once(site: Site) ->
     root = User.objects.create_superuser(f"root-{uuid.uuid4().hex[:8]}", password=None)
     page = site.page(root)
     page.goto(f"{site.url}/settings/new")
-    assert poor_in_any_look(page) == []
-    _picture(page, "phone-newcomer")
+    assert poor_in_any_look(page, "newcomer") == []
     page.set_viewport_size({"width": 1280, "height": 900})
     # Each choice in whole: the longest did not fit into a list that folds.
     page.get_by_text("Text may go to the answering and the embedding model").click()
-    _picture(page, "newcomer")
+    picture(page, "newcomer")
     values = {"slug": f"n-{uuid.uuid4().hex[:8]}", "mailbox": "claims", "key": "desk", "reason": "A new customer."}
     for name, value in {**values, "source": "imaps://claims@mail.example", "secret": "cuckoo-clock"}.items():
         page.fill(f"[name={name}]", value)
@@ -142,5 +135,4 @@ def test_a_tenant_is_made_with_a_source_and_its_key_is_shown_once(site: Site) ->
     expect(page.locator("[role=status]")).to_contain_text("its source and a key were made")
     assert Tenant.objects.get(slug=values["slug"]).may_leave == "all"
     expect(page.locator("pre")).to_contain_text("pm_")
-    assert poor_in_any_look(page) == []
-    _picture(page, "phone-onboarded")
+    assert poor_in_any_look(page, "onboarded") == []
