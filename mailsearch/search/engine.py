@@ -7,7 +7,7 @@ what the words found stands alone.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -67,6 +67,10 @@ class _Asked:
 
     def looking(self) -> Iterator["_Asked"]:
         """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
+        if self.mode == "keyword" and not self.request.spread:
+            # Copies are folded already, and one more tells whether there is a next page.
+            yield replace(self, words_depth=min(self.end + 1, DEEPEST))
+            return
         if self.end <= _SHALLOW // 4:
             yield replace(self, words_depth=_SHALLOW, meaning_depth=_SHALLOW)
         deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
@@ -85,6 +89,8 @@ class _Found:
     mode: Mode
     # Whether looking deeper may bring more.
     deeper: bool
+    # How many messages each of them stands for, where copies are folded already.
+    copies: Mapping[int, int] | None = None
 
 
 @measured
@@ -115,9 +121,7 @@ async def _looked(
     for asked in understood.looking():
         found = await find(asked)
         async with nullcontext(conn) if conn else scope.reading() as reader:
-            ids = [one.message_id for one in found.fused]
-            candidates = await showing.candidates(reader, scope, ids, senders=request.spread)
-            hits = _arranged(asked, folded(ids, candidates))
+            hits = await _arranged(reader, asked, found)
             page = hits[asked.offset : asked.end]
             if len(page) < asked.limit and found.deeper:
                 continue
@@ -144,7 +148,17 @@ async def _understand(conn: Session, scope: Scope, request: SearchRequest) -> _A
 
 
 async def _find_words(conn: Session, asked: _Asked) -> _Found:
-    return _found(asked, await _by_words(conn, asked), None)
+    """What the words alone find, each of several copies once."""
+    by_words = await _by_words(conn, asked, folded=True)
+    return _Found(
+        fused=[Fused(one, 0.0, ("keyword",)) for one in by_words.message_ids],
+        nearest={},
+        total=by_words.total,
+        total_is_exact=by_words.total_is_exact,
+        mode="keyword",
+        deeper=len(by_words.message_ids) >= asked.words_depth and asked.words_depth < DEEPEST,
+        copies=dict(zip(by_words.message_ids, by_words.copies, strict=True)),
+    )
 
 
 async def _find(embedder: Embedder | None, patience: float, asked: _Asked) -> _Found:
@@ -186,8 +200,8 @@ async def _by_both(
         await asyncio.gather(meaning, return_exceptions=True)
 
 
-async def _by_words(conn: Session, asked: _Asked) -> keyword.KeywordHits:
-    return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
+async def _by_words(conn: Session, asked: _Asked, *, folded: bool = False) -> keyword.KeywordHits:
+    return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth, folded=folded)
 
 
 async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
@@ -214,12 +228,21 @@ async def _unless_late(finding: Any, patience: float) -> list[semantic.Nearest] 
         return None
 
 
-def _arranged(asked: _Asked, hits: list[Folded]) -> list[Folded]:
+async def _arranged(conn: Session, asked: _Asked, found: _Found) -> list[Folded]:
+    """What was found with its copies folded, and spread where that was asked for."""
+    ids = [one.message_id for one in found.fused]
+    hits = [Folded(one, one, found.copies[one]) for one in ids] if found.copies is not None else []
+    if found.copies is not None and not asked.request.spread:
+        return hits
+    candidates = await showing.candidates(conn, asked.scope, ids, senders=asked.request.spread)
+    if found.copies is None:
+        hits = folded(ids, candidates)
     if not asked.request.spread:
         return hits
     filters = (asked.parsed.filters, asked.request.filters)
     return spread(
         hits,
+        candidates,
         by_thread=not any(one.threads or one.messages for one in filters),
         by_sender=not any(one.senders or one.messages for one in filters),
     )

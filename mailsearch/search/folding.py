@@ -25,7 +25,7 @@ class Candidate:
 class Folded:
     """A hit: the message where the words were written first, the best ranked of its copies, and how many there are."""
 
-    candidate: Candidate
+    message_id: int
     best: int
     copies: int
 
@@ -40,18 +40,25 @@ def folded(ranking: Iterable[int], candidates: Mapping[int, Candidate]) -> list[
             key = candidate.words_sha256 or message_id
             groups.setdefault(key, []).append(candidate)
     return [
-        Folded(min(group, key=lambda one: (one.received_at, one.message_id)), group[0].message_id, len(group))
+        Folded(min((one.received_at, one.message_id) for one in group)[1], group[0].message_id, len(group))
         for group in groups.values()
     ]
 
 
-def spread(hits: Iterable[Folded], *, by_thread: bool, by_sender: bool) -> list[Folded]:
-    """*hits* without those that would be the fourth of a thread, or of a sender without passed authentication."""
+def spread(
+    hits: Iterable[Folded], candidates: Mapping[int, Candidate], *, by_thread: bool, by_sender: bool
+) -> list[Folded]:
+    """*hits* without those that would be the fourth of a thread, or of a sender without passed authentication.
+
+    *candidates* holds their messages by id; a hit that is not among them is none.
+    """
     threads: Counter[int] = Counter()
     senders: Counter[str] = Counter()
     kept = []
     for hit in hits:
-        candidate = hit.candidate
+        candidate = candidates.get(hit.message_id)
+        if candidate is None:
+            continue
         counted = by_sender and not candidate.authenticated
         if by_thread and threads[candidate.thread_id] >= MOST_ALIKE:
             continue

@@ -28,6 +28,11 @@ _SHORTEST_STEM = 3
 _ENGLISH = "english_stem"
 # What the server's dictionaries make of a word; they never change.
 _WORDS_KEPT = 20_000
+_RANKED = """
+SELECT m.id, r.score, r.copies, r.total FROM mail_search.ranked(
+    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s, %(folded)s
+) AS r JOIN mailsearch_message m ON m.id = r.message_id WHERE {} ORDER BY r.place
+"""
 _lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
 
 
@@ -88,6 +93,8 @@ class KeywordHits:
     message_ids: tuple[int, ...] = ()
     # How much of the query's weight each of them holds, 0 to 1.
     fits: tuple[float, ...] = ()
+    # How many messages each of them stands for.
+    copies: tuple[int, ...] = ()
     total: int = 0
     total_is_exact: bool = True
 
@@ -114,18 +121,22 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
 
 
 async def search(
-    conn: AsyncConnection[TupleRow], scope: Scope, plan: KeywordPlan, narrowing: Narrowing, *, depth: int
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    plan: KeywordPlan,
+    narrowing: Narrowing,
+    *,
+    depth: int,
+    folded: bool = False,
 ) -> KeywordHits:
-    """At most *depth* messages. A query without any positive term finds all that is left, the newest first."""
+    """At most *depth* messages. A query without any positive term finds all that is left, the newest first.
+
+    *folded*: of messages with the same words only the one where they were written first, at the place of the best.
+    """
     strict, broad = plan.strict, plan.broad
     if plan.is_question and len(plan.terms) > 1:
         strict = None
     condition, values = scope.condition("m")
-    statement = sql.SQL(
-        "SELECT m.id, r.score, r.total FROM mail_search.ranked("
-        "%(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s) AS r"
-        " JOIN mailsearch_message m ON m.id = r.message_id WHERE {} ORDER BY r.place"
-    ).format(condition)
     parameters = {
         "narrow": narrowing.parameter,
         "strict": strict,
@@ -134,13 +145,19 @@ async def search(
         "weights": [term.weight for term in plan.terms],
         "caps": [CAP, _BROAD_CAP],
         "depth": depth,
+        "folded": folded,
     }
-    cursor = await conn.execute(statement, values | parameters)
+    cursor = await conn.execute(sql.SQL(_RANKED).format(condition), values | parameters)
     rows = await cursor.fetchall()
-    total = int(rows[0][2]) if rows else 0
+    total = int(rows[0][3]) if rows else 0
     whole = sum(term.weight for term in plan.terms) or 1.0
-    fits = tuple(min(1.0, row[1] / whole) for row in rows)
-    return KeywordHits(tuple(row[0] for row in rows), fits, total, total < CAP)
+    return KeywordHits(
+        message_ids=tuple(row[0] for row in rows),
+        fits=tuple(min(1.0, row[1] / whole) for row in rows),
+        copies=tuple(row[2] for row in rows),
+        total=total,
+        total_is_exact=total < CAP,
+    )
 
 
 async def _stems(

@@ -44,16 +44,16 @@ async def hits(
     plan: KeywordPlan,
 ) -> tuple[tuple[Hit, ...], dict[str, MessageText]]:
     """The hits of one page, ranked from *offset* + 1 on, and their messages by public id."""
-    texts = await reading.load(conn, scope, [one.candidate.message_id for one in page])
+    texts = await reading.load(conn, scope, [one.message_id for one in page])
     names = await _attachment_names(conn, nearest, page)
     shown = []
     for rank, hit in enumerate(page, offset + 1):
-        text = texts.get(hit.candidate.message_id)
+        text = texts.get(hit.message_id)
         if text is None:
             continue
-        near = nearest.get(hit.candidate.message_id)
+        near = nearest.get(hit.message_id)
         span = _span(near, names) if near is not None else None
-        found_by = ways.get(hit.candidate.message_id) or ways.get(hit.best, ())
+        found_by = ways.get(hit.message_id) or ways.get(hit.best, ())
         shown.append(Hit(text.head, rank, found_by, excerpts(text.parts, plan.lexemes, span), hit.copies))
     return tuple(shown), {text.head.message_id: text for text in texts.values()}
 
@@ -70,7 +70,7 @@ async def _attachment_names(
     ids = [
         near.attachment_id
         for hit in page
-        if (near := nearest.get(hit.candidate.message_id)) is not None and near.attachment_id is not None
+        if (near := nearest.get(hit.message_id)) is not None and near.attachment_id is not None
     ]
     if not ids:
         return {}

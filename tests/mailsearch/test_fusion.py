@@ -43,7 +43,7 @@ def test_the_beginning_of_a_fusion_is_the_same_however_deep_its_rankings_go() ->
 def test_copies_fold_onto_the_message_that_came_first() -> None:
     known = {one.message_id: one for one in (candidate(1, words=b"w"), candidate(2), candidate(3, words=b"w"))}
     hits = folded([3, 2, 1], known)
-    assert [(hit.candidate.message_id, hit.best, hit.copies) for hit in hits] == [(1, 3, 2), (2, 2, 1)]
+    assert [(hit.message_id, hit.best, hit.copies) for hit in hits] == [(1, 3, 2), (2, 2, 1)]
 
 
 def test_messages_without_words_are_not_copies_of_each_other() -> None:
@@ -55,11 +55,11 @@ def test_a_stranger_takes_three_places_and_a_vouched_sender_as_many_as_there_are
     strangers = [candidate(n, sender="mallory@evil.example") for n in range(1, 9)]
     friends = [candidate(n, sender="ann@abel.example", vouched=True) for n in range(11, 16)]
     known = {one.message_id: one for one in (*strangers, *friends)}
-    hits = spread(folded(list(known), known), by_thread=True, by_sender=True)
-    assert [hit.candidate.message_id for hit in hits] == [1, 2, 3, 11, 12, 13, 14, 15]
+    hits = spread(folded(list(known), known), known, by_thread=True, by_sender=True)
+    assert [hit.message_id for hit in hits] == [1, 2, 3, 11, 12, 13, 14, 15]
 
 
 def test_a_thread_takes_three_places_unless_it_was_asked_for() -> None:
     known = {n: candidate(n, thread=7, sender=f"{n}@abel.example") for n in range(1, 6)}
-    assert len(spread(folded(list(known), known), by_thread=True, by_sender=True)) == 3
-    assert len(spread(folded(list(known), known), by_thread=False, by_sender=True)) == 5
+    assert len(spread(folded(list(known), known), known, by_thread=True, by_sender=True)) == 3
+    assert len(spread(folded(list(known), known), known, by_thread=False, by_sender=True)) == 5

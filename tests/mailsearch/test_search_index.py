@@ -119,6 +119,20 @@ def test_vectors_of_another_model_are_not_compared() -> None:
     assert async_to_sync(nearest)() == [posted[1].pk]
 
 
+def test_copies_take_one_place_and_are_counted_on_whatever_page() -> None:
+    office = Office()
+    copies = office.post("sales", *(Letter("harbour plan, harbour", subject="copy") for _ in range(30)))
+    office.post("sales", *(Letter(f"harbour {number}", subject=str(number)) for number in range(3)))
+    first = find(office.scope("sales"), "harbour plan", limit=2)
+    assert [(hit.head.subject, hit.copies) for hit in first.hits] == [("copy", 30), ("2", 1)]
+    assert first.hits[0].head.message_id == copies[0].public_id
+    assert first.total == 33
+    assert first.next_cursor
+    second = find(office.scope("sales"), "harbour plan", limit=2, cursor=first.next_cursor)
+    assert [hit.head.subject for hit in second.hits] == ["1", "0"]
+    assert second.next_cursor is None
+
+
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
 def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
     """Also where some of them are cancelled on their way: whoever takes their connection sees nothing of theirs."""
@@ -150,8 +164,8 @@ def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, '{}', '{}', '{10,10}', 10)",
-        "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, '{}', '{}', '{10,10}', 10)",
+        "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, '{}', '{}', '{10,10}', 10, true)",
+        "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, '{}', '{}', '{10,10}', 10, true)",
         "mail_search.frequencies('{\"folders\": [1]}', '{''harbour''}')",
         "mail_search.nearest('{\"folders\": [1]}', 'noise', '[1,0]', 10, true)",
         "mail_search.first_bearers('{Ann Abel}', '{1}', NULL, NULL)",
