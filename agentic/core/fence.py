@@ -52,7 +52,7 @@ def clean(text: str) -> str:
     stay readable in a harmless form. Words are never changed, so a quote taken from cleaned text is found again.
     """
     # What is printable holds no control and no format character, and so no line break of another kind.
-    if not text.replace("\n", " ").isprintable() or _PRINTABLE_BUT_UNSEEN.search(text):
+    if not text.replace("\n", " ").isprintable() or (not text.isascii() and _PRINTABLE_BUT_UNSEEN.search(text)):
         text = _seen(_LINE_BREAKS.sub("\n", text))
     # Looking for one sign is many times cheaper than for a pattern, and most lines of mail hold none of these.
     if "<" in text or "[" in text:

@@ -5,7 +5,7 @@ What a message says itself goes before what it quotes; sentences with rarer and 
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mailsearch.hits import Excerpt, PartText, Region
@@ -63,7 +63,7 @@ def excerpts(
     *weights* are the query's lexemes with their rarity. *nearest* is the passage that semantic search found. A
     message without any match shows how its body begins.
     """
-    found = {part.name: list(matches(part.text, weights)) for part in parts}
+    found = {part.name: list(matches(part.text, weights)) if part.text else [] for part in parts}
     chosen: list[Excerpt] = []
     for sentence in _best(parts, found, weights, limit if nearest is None else limit - 1):
         if not _overlaps(chosen, sentence.part.name, sentence.start, sentence.end):
@@ -101,7 +101,7 @@ def _likely(text: str, weights: Mapping[str, float]) -> Iterator[re.Match[str]]:
     if len(lower) != len(text):
         return _WORD.finditer(text)
     starts: set[int] = set()
-    for lexeme in weights:
+    for lexeme in _shortest(weights):
         at = lower.find(lexeme)
         while at >= 0:
             if not at or not lower[at - 1].isalnum():
@@ -110,6 +110,15 @@ def _likely(text: str, weights: Mapping[str, float]) -> Iterator[re.Match[str]]:
     if not text.isascii():
         starts.update(_start_of_word(text, found.start()) for found in _OTHER_LETTERS.finditer(text))
     return (found for start in sorted(starts) if (found := _WORD.match(text, start)))
+
+
+def _shortest(lexemes: Iterable[str]) -> list[str]:
+    """Those that no other one begins: whatever begins with any of *lexemes* begins with one of these."""
+    chosen: list[str] = []
+    for lexeme in sorted(lexemes):
+        if not chosen or not lexeme.startswith(chosen[-1]):
+            chosen.append(lexeme)
+    return chosen
 
 
 def _start_of_word(text: str, at: int) -> int:

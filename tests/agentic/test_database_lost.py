@@ -45,3 +45,20 @@ def test_what_cannot_be_reached_is_said_to_be_so_and_when_to_try_again(error: Ex
     problem = problems.as_json(problems.of(error), "/v1/runs/x")
     assert (problem["status"], problem["type"].rpartition("/")[2]) == (503, "store-unavailable")
     assert problem["retry_after"] == 1
+
+
+def test_a_search_that_cannot_be_written_down_tells_nothing(service: Service, owner_conninfo: str) -> None:
+    home = house()
+    home.office.post("family", Letter("The boat leaves at noon.", subject="Regatta"))
+    rename = "ALTER FUNCTION mail_search.{}(bigint, text, text, text, text, text[]) RENAME TO {}"
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn, service.client(home.jo.headers) as client:
+        conn.execute(rename.format("record_access", "record_nothing"))
+        try:
+            refused = client.post("/v1/search", json={"query": "boat", "mode": "keyword"})
+        finally:
+            conn.execute(rename.format("record_nothing", "record_access"))
+        given = client.post("/v1/search", json={"query": "boat", "mode": "keyword"})
+    assert refused.status_code == 503
+    assert refused.json()["type"].endswith("/audit-unavailable")
+    assert "Regatta" not in refused.text
+    assert [hit["subject"] for hit in given.json()["hits"]] == ["Regatta"]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailsearch.hits import Block, PartText, Region
-from mailsearch.search.excerpts import LENGTH, Span, excerpts
+from mailsearch.search.excerpts import LENGTH, Span, excerpts, matches
 
 LONG = "Nothing to see in this sentence. " * 40
 
@@ -24,6 +24,26 @@ def test_any_excerpt_of_any_text_is_true_to_it(text: str, lexemes: list[str], at
         assert text[one.start : one.end] == one.text
         assert len(one.text) <= LENGTH
         assert all(0 <= start < end <= len(one.text) for start, end in one.marks)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["harbour", "Harbours", "Hárbour", "har", "unharbour", "_harbour", "請求書", "ﬁle", "file", "²", "\n", "-"]
+        )
+        | st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=5),
+        max_size=30,
+    ),
+    st.lists(st.sampled_from(["harbour", "har", "harb", "file", "請求", "a", "fil", "2", "é"]), max_size=4),
+    st.sampled_from(["", " "]),
+)
+def test_what_is_looked_for_is_found_as_if_every_word_were_looked_at(
+    pieces: list[str], lexemes: list[str], between: str
+) -> None:
+    text, weights = between.join(pieces), dict.fromkeys(lexemes, 1.0)
+    # A letter that is two in lower case: in such a text every word is looked at.
+    every = matches(f"{text} \u0130", weights)
+    assert list(matches(text, weights)) == [one for one in every if one.end <= len(text)]
 
 
 def test_the_place_that_matches_is_shown() -> None:
