@@ -1,17 +1,20 @@
 """The doorbell of runs: whoever writes events rings it (`agentic.audit.ring`), and whoever waits for them is woken.
 
-One connection of each event loop listens for all who wait there. A ring says only that there may be something new:
-who is woken reads the table.
+Who waits for what is kept and woken by django-eventstream, as for its own streams. Rings come by Postgres: one
+connection of each event loop listens for all who wait there. A ring says only that there may be something new: who is
+woken reads the table.
 """
 
 import asyncio
 import contextvars
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import psycopg
+from django_eventstream.event import Event as Poke
+from django_eventstream.views import Listener, get_listener_manager
 
 from agentic.audit import DOORBELL
 from mailsearch.sessions import dsn
@@ -33,22 +36,37 @@ def heard(channel: str, wake: Wake) -> Iterator[None]:
 
     It is called in the running event loop.
     """
-    with _shared() as bell:
-        bell.waiting.setdefault(channel, []).append(wake)
+    with _shared():
+        listener = _Waiting(channel, wake)
+        get_listener_manager().add_listener(listener)
         try:
             yield
         finally:
-            bell.waiting[channel].remove(wake)
-            if not bell.waiting[channel]:
-                del bell.waiting[channel]
+            get_listener_manager().remove_listener(listener)
+
+
+class _Waiting(Listener):  # type: ignore[misc] # the library has no types
+    """One who waits for a channel. A ring is all that it takes: what there is to tell, it reads."""
+
+    def __init__(self, channel: str, wake: Wake) -> None:
+        super().__init__()
+        self.channels = {channel}
+        self._wake = wake
+        self.assign_loop()
+
+    def wake_threadsafe(self) -> None:
+        """Called by the library, which holds its lock, for each ring."""
+        self.channel_items.clear()
+        # A loop that has ended has nobody who waits.
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._wake)
 
 
 @dataclass(slots=True, eq=False)
 class _Bell:
-    """Of one event loop: how many need it, and by channel whom to wake."""
+    """Of one event loop: how many need it."""
 
     users: int = 0
-    waiting: dict[str, list[Wake]] = field(default_factory=dict)
 
     async def listen(self) -> None:
         while True:
@@ -61,14 +79,14 @@ class _Bell:
         async with await psycopg.AsyncConnection.connect(dsn(), autocommit=True) as conn:
             await conn.execute(f"LISTEN {DOORBELL}")
             # Whatever was written while nobody listened.
-            for channel in list(self.waiting):
-                self._ring(channel)
+            for channel in list(get_listener_manager().listeners_by_channel):
+                _ring(channel)
             async for notify in conn.notifies():
-                self._ring(notify.payload)
+                _ring(notify.payload)
 
-    def _ring(self, channel: str) -> None:
-        for wake in list(self.waiting.get(channel, ())):
-            wake()
+
+def _ring(channel: str) -> None:
+    get_listener_manager().add_to_queues(channel, Poke(channel, "message", {}))
 
 
 _bells: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[_Bell, asyncio.Task[None]]]"

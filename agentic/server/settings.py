@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "rest_framework",
     "drf_spectacular",
+    "django_eventstream",
     "mailsearch",
     "agentic",
 ]
