@@ -44,6 +44,16 @@ def test_every_test_that_a_document_names_is_there(name: str) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/pages.md"])
+def test_every_picture_that_a_document_shows_is_there_small_and_described(name: str) -> None:
+    document = PROJECT / name
+    shown = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", document.read_text())
+    assert shown
+    for words, path in shown:
+        assert words
+        assert (document.parent / path).stat().st_size <= 150_000, path
+
+
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
 def test_a_unit_can_be_read_and_starts_commands_that_exist(path: Path) -> None:
     unit = configparser.ConfigParser(strict=False, interpolation=None)
