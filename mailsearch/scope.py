@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
@@ -79,18 +80,12 @@ class Scope:
         Returns SQL to stand in WHERE and its named parameters (all begin with `scope_`). Mail that was deleted at
         its source is in no scope but that of whoever checks old citations.
         """
-        table = sql.Identifier(alias)
-        parts = [sql.SQL("{}.folder_id = ANY(%(scope_folders)s)").format(table)]
-        if not self.with_deleted:
-            parts.append(sql.SQL("{}.deleted_at_source IS NULL").format(table))
         values: dict[str, object] = {"scope_folders": self.folder_ids}
         if self.received_from is not None:
-            parts.append(sql.SQL("{}.received_at >= %(scope_from)s").format(table))
             values["scope_from"] = self.received_from
         if self.received_until is not None:
-            parts.append(sql.SQL("{}.received_at < %(scope_until)s").format(table))
             values["scope_until"] = self.received_until
-        return sql.SQL("(") + sql.SQL(" AND ").join(parts) + sql.SQL(")"), values
+        return _condition(alias, self.with_deleted, frozenset(values)), values
 
     @asynccontextmanager
     async def reading(self, *, statement_timeout_ms: int = 0) -> AsyncIterator[AsyncConnection[TupleRow]]:
@@ -103,6 +98,19 @@ class Scope:
         """The same for Django's ORM."""
         with bound(self.binding()):
             yield
+
+
+@lru_cache(100)
+def _condition(alias: str, with_deleted: bool, names: frozenset[str]) -> sql.Composed:
+    table = sql.Identifier(alias)
+    parts = [sql.SQL("{}.folder_id = ANY(%(scope_folders)s)").format(table)]
+    if not with_deleted:
+        parts.append(sql.SQL("{}.deleted_at_source IS NULL").format(table))
+    if "scope_from" in names:
+        parts.append(sql.SQL("{}.received_at >= %(scope_from)s").format(table))
+    if "scope_until" in names:
+        parts.append(sql.SQL("{}.received_at < %(scope_until)s").format(table))
+    return sql.SQL("(") + sql.SQL(" AND ").join(parts) + sql.SQL(")")
 
 
 def resolve(grant: Grant) -> Scope:
