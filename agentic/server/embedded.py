@@ -49,6 +49,9 @@ log_parameter_max_length_on_error = 0
 log_error_verbosity = terse
 logging_collector = off
 """
+_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+# A session that was closed just now is still there for a moment; who stays longer uses the server.
+_LEAVING_SECONDS = 2.0
 
 
 class EmbeddedPostgres:
@@ -101,13 +104,13 @@ class EmbeddedPostgres:
         """Stop the server unless somebody else is connected."""
         if not self._answers():
             return
-        with psycopg.connect(self.conninfo()) as conn:
-            row = conn.execute(
-                "SELECT count(*) FROM pg_stat_activity"
-                " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-            ).fetchone()
-        if row == (0,):
-            self.stop()
+        until = time.monotonic() + _LEAVING_SECONDS
+        with psycopg.connect(self.conninfo(), autocommit=True) as conn:
+            while conn.execute(_OTHERS).fetchone() != (0,):
+                if time.monotonic() > until:
+                    return
+                time.sleep(0.05)
+        self.stop()
 
     def _answers(self) -> bool:
         try:
