@@ -24,7 +24,7 @@ PAGE = 20
 # Beyond this the number of rows is only said to be larger.
 COUNTED = 10_000
 # Sentences that are looked through at once for words that stand in more than COUNTED.
-WALKED = 2_000
+WALKED = 1_000
 _HIGHEST = 10**18
 _MARGIN = timedelta(hours=1)
 _A_SENTENCE = 5
