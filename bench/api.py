@@ -5,14 +5,12 @@ recombined sample mail (BENCH_MESSAGES of it, 5,000 if not set). The one that do
 recognises its caller like any request. `ratio` is p95 over p95 and should be 3 at most.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from bench._apart import UNHURRIED, figures
 from bench._mail import write_corpus
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "5000"))
@@ -27,20 +25,4 @@ def run(messages: int = MESSAGES) -> Mapping[str, object]:
         folder.chmod(0o711)
         (folder / "mail").mkdir()
         write_corpus(folder / "mail", messages)
-        done = subprocess.run(
-            [sys.executable, "-m", "bench._requesting", str(folder / "mail")],
-            env={
-                **os.environ,
-                "PM_DATA": str(folder / "data"),
-                "PM_DATABASE_URL": "",
-                "PM_DATABASE_NAME": "bench",
-                "PM_RATE_CALLER": "10000",
-                "PM_RATE_TENANT": "10000",
-            },
-            cwd=Path(__file__).resolve().parents[1],
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=_LONGEST,
-        )
-    figures: Mapping[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+        return figures("_requesting", str(folder / "mail"), data=folder / "data", longest=_LONGEST, settings=UNHURRIED)

@@ -4,14 +4,10 @@ The model answers late, hangs, ignores that it is cancelled, fails, or writes fl
 now and then. On a quiet machine `late` is 0. The same seed (BENCH_SEED) draws the same delays and faults.
 """
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
-from bench.loop import corpus, stored_in
+from bench._apart import figures
+from bench.loop import corpus
 
 _MESSAGES = 500
 _LONGEST = 1_800
@@ -20,13 +16,4 @@ _LONGEST = 1_800
 def run() -> Mapping[str, object]:
     """`late` of `runs` left after their budget, the `slowest_over_ms` by so much; below 0 all were in time."""
     folder = corpus(_MESSAGES)
-    done = subprocess.run(
-        [sys.executable, "-m", "bench._hurrying", str(folder)],
-        env={**os.environ, **stored_in(folder)},
-        cwd=Path(__file__).resolve().parents[1],
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=_LONGEST,
-    )
-    figures: Mapping[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures("_hurrying", str(folder), data=folder / "data", longest=_LONGEST, settings={})

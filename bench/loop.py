@@ -8,13 +8,11 @@ The mail is stored once and kept under build/bench (or BENCH_CACHE). BENCH_STORE
 `python -m bench search` has made, with vectors: asked is then over the largest of its tenants.
 """
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from bench._apart import figures
 from bench._mail import write_corpus
 
 MESSAGES = int(os.environ.get("BENCH_MESSAGES", "5000"))
@@ -27,16 +25,7 @@ def run(messages: int = MESSAGES) -> Mapping[str, object]:
     """The figures over *messages* generated messages; `open_ratio` is p95 under arrivals over p95 alone."""
     store = os.environ.get("BENCH_STORE", "")
     folder = Path(store) if store else corpus(messages)
-    done = subprocess.run(
-        [sys.executable, "-m", "bench._asking", str(folder)],
-        env={**os.environ, **stored_in(folder)},
-        cwd=_PROJECT,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=_LONGEST,
-    )
-    figures: Mapping[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return figures("_asking", str(folder), data=folder / "data", longest=_LONGEST, settings={})
 
 
 def corpus(messages: int) -> Path:
@@ -51,8 +40,3 @@ def corpus(messages: int) -> Path:
         write_corpus(mail, messages)
         (folder / "written").touch()
     return folder
-
-
-def stored_in(folder: Path) -> Mapping[str, str]:
-    """The settings of a process that works on the database of *folder*."""
-    return {"PM_DATA": str(folder / "data"), "PM_DATABASE_URL": "", "PM_DATABASE_NAME": "bench"}

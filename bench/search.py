@@ -9,13 +9,12 @@ BENCH_SEARCH_LARGE=1000000 also measures keyword search over so many messages, w
 Stores are kept under build/bench (or BENCH_CACHE); BENCH_MESSAGES changes how many the smaller one holds.
 """
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from bench._apart import figures
 
 SMALL = int(os.environ.get("BENCH_MESSAGES", "10000"))
 _PROJECT = Path(__file__).resolve().parents[1]
@@ -42,16 +41,9 @@ def _measured(messages: int, *options: str) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     # The server runs under an account of its own where root starts it.
     folder.chmod(0o711)
-    done = subprocess.run(
-        [sys.executable, "-m", "bench._searching", str(folder), str(messages), *options],
-        env={**os.environ, "PM_DATA": str(folder / "data"), "PM_DATABASE_URL": "", "PM_DATABASE_NAME": "bench"},
-        cwd=_PROJECT,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=_LONGEST,
+    return figures(
+        "_searching", str(folder), str(messages), *options, data=folder / "data", longest=_LONGEST, settings={}
     )
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
 
 
 def _growth(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, float]:
