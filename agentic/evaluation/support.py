@@ -136,7 +136,8 @@ def _readers(file: Path, key: Mapping[str, Key]) -> list[Reader]:
         if strange:
             raise BadInput(f"{path} has labels other than {', '.join(LABELS)}: {', '.join(sorted(map(str, strange)))}")
         plants = [unit for unit, one in key.items() if one.plant]
-        right = sum((labels.get(unit) == "supported") == (key[unit].verdict == "true") for unit in plants)
+        # A plant that was passed over is no careful reading.
+        right = sum((labels[unit] == "supported") == (key[unit].verdict == "true") for unit in plants if unit in labels)
         name = path.name.removeprefix(f"{file.stem}.").removesuffix(file.suffix)
         found.append(Reader(name, labels, Share.exactly(name, right, len(plants))))
     if not found:

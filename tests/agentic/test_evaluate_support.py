@@ -117,6 +117,17 @@ def test_labels_give_precision_and_leave_out_who_does_not_look(tmp_path: Path) -
     assert report.ok
 
 
+def test_who_passes_plants_over_is_no_careful_reader(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    write(file, _material(), seed=3)
+    _label(file, "ann")
+    labels = tmp_path / "units.ann.jsonl"
+    true = {row["unit"] for row in _read(key_of(file)) if row["verdict"] != "false"}
+    labels.write_text("\n".join(json.dumps(row) for row in _read(labels) if row["unit"] in true), encoding="utf-8")
+    readers: Any = support.run(file, {}).figures["readers"]
+    assert not readers["ann"]["counts"]
+
+
 def test_one_careful_reader_is_too_few(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
     write(file, _material(), seed=3)
