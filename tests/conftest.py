@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.test import TransactionTestCase
-from psycopg import sql
 
 # Rows of the audit can't be deleted, so nothing is flushed: every test makes a tenant of its own.
 setattr(TransactionTestCase, "_fixture_teardown", lambda _: None)  # noqa: B010 - private, so unknown to the stubs
@@ -34,44 +33,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
-    """A database of this session's own, made and migrated by its owner; Django logs in as the app."""
+    """A database of this session's own, as its owner's migrations make it; Django logs in as the app."""
     from django.conf import settings
     from django.db import connections
 
     from agentic.server.embedded import EmbeddedPostgres
-    from agentic.server.roles import role_names
-    from agentic.server.setup import setup_database
+    from tests.template import copy_template, drop_database
 
     server = EmbeddedPostgres(settings.PM_DATA)
     server.start()
     _drop_left_over(server.conninfo())
     with django_db_blocker.unblock():
-        setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
+        copy_template(server.conninfo(), settings.PM_DATABASE_NAME)
         yield
         for connection in connections.all(initialized_only=True):
             connection.close()
             if isinstance(connection, DatabaseWrapper):
                 connection.close_pool()
-    names = role_names(settings.PM_DATABASE_NAME)
-    _drop(server.conninfo(), settings.PM_DATABASE_NAME, (names.app, names.auditor, names.eraser, names.owner))
+    with psycopg.connect(server.conninfo(), autocommit=True) as conn:
+        drop_database(conn, settings.PM_DATABASE_NAME)
     server.stop_if_unused()
-
-
-def _drop(admin: str, database: str, roles: tuple[str, ...]) -> None:
-    with psycopg.connect(admin, autocommit=True) as conn:
-        conn.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
-        for role in roles:
-            conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
 
 
 def _drop_left_over(admin: str) -> None:
     """Remove what test processes that died have left."""
+    from tests.template import drop_database
+
     with psycopg.connect(admin, autocommit=True) as conn:
         rows = conn.execute("SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'").fetchall()
-    for (name,) in rows:
-        process = name.removeprefix("test_")
-        if process.isdigit() and not Path(f"/proc/{process}").exists():
-            _drop(admin, name, tuple(f"{name}_{role}" for role in ("app", "auditor", "eraser", "owner")))
+        for (name,) in rows:
+            process = name.removeprefix("test_")
+            if process.isdigit() and not Path(f"/proc/{process}").exists():
+                drop_database(conn, name)
 
 
 @pytest.fixture(scope="session")
