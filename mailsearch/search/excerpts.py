@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mailsearch.hits import Excerpt, PartText, Region
 from mailsearch.terms import fold, is_dense
@@ -26,8 +27,7 @@ _SHORTEST_STEM = 4
 _WORTH = {"quoted": 0.4, "forwarded": 0.8, "signature": 0.3}
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A word of the text that the query asked for. `lexeme` is what it was found by."""
 
     start: int
@@ -44,72 +44,81 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     part: PartText
     start: int
     end: int
     matches: tuple[Match, ...]
+    lexemes: frozenset[str]
     worth: float
-    # Where all sentences of the part begin.
+    # Where sentences of the part begin, as far as its matches reach and a little beyond.
     bounds: Sequence[int]
 
 
+class Words:
+    """What a query asked for, made ready once for all messages of a page.
+
+    `weights` are the query's lexemes with their rarity.
+    """
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self.weights = weights
+        self._beginnings = _shortest(weights)
+        self._known: dict[str, Sequence[Match]] = {}
+
+    def matches(self, text: str) -> Iterator[Match]:
+        """The words of *text* that one of the lexemes finds, in order."""
+        if not self.weights:
+            return
+        count = 0
+        for found in self._likely(text[:_LOOKED_THROUGH]):
+            word, start = found.group(), found.start()
+            inside = self._known.get(word)
+            if inside is None:
+                inside = self._known[word] = tuple(_in_word(word, self.weights))
+            for match in inside:
+                yield Match(start + match.start, start + match.end, match.lexeme)
+                count += 1
+            if count > _MOST_MATCHES:
+                return
+
+    def _likely(self, text: str) -> Iterator[re.Match[str]]:
+        """The words of *text* that begin with one of the lexemes, or hold a letter that folds to others.
+
+        No more can match. Far fewer than all words, which cost more to look at one by one than to look for what they
+        may begin with.
+        """
+        lower = text.lower()
+        if len(lower) != len(text):
+            return _WORD.finditer(text)
+        starts: set[int] = set()
+        for lexeme in self._beginnings:
+            at = lower.find(lexeme)
+            while at >= 0:
+                if not at or not lower[at - 1].isalnum():
+                    starts.add(at)
+                at = lower.find(lexeme, at + 1)
+        if not text.isascii():
+            starts.update(_start_of_word(text, found.start()) for found in _OTHER_LETTERS.finditer(text))
+        return (found for start in sorted(starts) if (found := _WORD.match(text, start)))
+
+
 def excerpts(
-    parts: Sequence[PartText], weights: Mapping[str, float], nearest: Span | None = None, *, limit: int = 3
+    parts: Sequence[PartText], words: Words, nearest: Span | None = None, *, limit: int = 3
 ) -> tuple[Excerpt, ...]:
     """At most *limit* excerpts of *parts*, the most telling first.
 
-    *weights* are the query's lexemes with their rarity. *nearest* is the passage that semantic search found. A
-    message without any match shows how its body begins.
+    *nearest* is the passage that semantic search found. A message without any match shows how its body begins.
     """
-    found = {part.name: list(matches(part.text, weights)) if part.text else [] for part in parts}
+    found = {part.name: list(words.matches(part.text)) if part.text else [] for part in parts}
     chosen: list[Excerpt] = []
-    for sentence in _best(parts, found, weights, limit if nearest is None else limit - 1):
+    for sentence in _best(parts, found, words.weights, limit if nearest is None else limit - 1):
         if not _overlaps(chosen, sentence.part.name, sentence.start, sentence.end):
             chosen.append(_around(sentence, found[sentence.part.name]))
-    near = _nearest(parts, nearest, found, weights)
+    near = _nearest(parts, nearest, found, words.weights)
     if near is not None and not _overlaps(chosen, near.part, near.start, near.end):
         chosen.append(near)
     return tuple(chosen) or _beginning(parts)
-
-
-def matches(text: str, weights: Mapping[str, float]) -> Iterator[Match]:
-    """The words of *text* that one of the lexemes finds, in order."""
-    if not weights:
-        return
-    known: dict[str, list[Match]] = {}
-    count = 0
-    for found in _likely(text[:_LOOKED_THROUGH], weights):
-        word, start = found.group(), found.start()
-        inside = known.get(word)
-        if inside is None:
-            inside = known[word] = list(_in_word(word, weights))
-        for match in inside:
-            yield Match(start + match.start, start + match.end, match.lexeme)
-            count += 1
-        if count > _MOST_MATCHES:
-            return
-
-
-def _likely(text: str, weights: Mapping[str, float]) -> Iterator[re.Match[str]]:
-    """The words of *text* that begin with one of the lexemes, or hold a letter that folds to others; no more can match.
-
-    Far fewer than all words, which cost more to look at one by one than to look for what they may begin with.
-    """
-    lower = text.lower()
-    if len(lower) != len(text):
-        return _WORD.finditer(text)
-    starts: set[int] = set()
-    for lexeme in _shortest(weights):
-        at = lower.find(lexeme)
-        while at >= 0:
-            if not at or not lower[at - 1].isalnum():
-                starts.add(at)
-            at = lower.find(lexeme, at + 1)
-    if not text.isascii():
-        starts.update(_start_of_word(text, found.start()) for found in _OTHER_LETTERS.finditer(text))
-    return (found for start in sorted(starts) if (found := _WORD.match(text, start)))
 
 
 def _shortest(lexemes: Iterable[str]) -> list[str]:
@@ -171,7 +180,7 @@ def _best(
         if chosen and _score(best, weights, shown) < 0.5 * _score(chosen[0], weights, set()):
             break
         chosen.append(best)
-        shown |= {match.lexeme for match in best.matches}
+        shown |= best.lexemes
         sentences = [
             one
             for one in sentences
@@ -181,15 +190,14 @@ def _best(
 
 
 def _score(sentence: _Sentence, weights: Mapping[str, float], shown: set[str]) -> float:
-    lexemes = {match.lexeme for match in sentence.matches}
-    return sentence.worth * sum(weights[one] * (0.2 if one in shown else 1.0) for one in lexemes)
+    return sentence.worth * sum([weights[one] * (0.2 if one in shown else 1.0) for one in sentence.lexemes])
 
 
 def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
     """The sentences of *part* in which something matches."""
     if not found:
         return
-    bounds = _bounds(part)
+    bounds = _bounds(part, found[0].start, found[-1].end)
     groups: dict[int, list[Match]] = {}
     for match in found:
         groups.setdefault(bisect_right(bounds, match.start) - 1, []).append(match)
@@ -197,13 +205,17 @@ def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
         start, end = bounds[number], bounds[number + 1] if number + 1 < len(bounds) else len(part.text)
         # A subject is shown with the hit anyway.
         worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
-        yield _Sentence(part, start, end, tuple(inside), worth, bounds)
+        lexemes = frozenset([match.lexeme for match in inside])
+        yield _Sentence(part, start, end, tuple(inside), lexemes, worth, bounds)
 
 
-def _bounds(part: PartText) -> list[int]:
-    """Where sentences, lines and blocks begin."""
-    starts = {0, *(match.end() for match in _SENTENCE.finditer(part.text, 0, _LOOKED_THROUGH))}
-    return sorted(starts | {block.start for block in part.blocks})
+def _bounds(part: PartText, first: int, last: int) -> list[int]:
+    """Where sentences, lines and blocks begin: all that can matter to an excerpt between the offsets."""
+    # A sentence that begins before this, or ends after, is longer than any excerpt and is cut anyway.
+    begin, end = max(0, first - 2 * LENGTH), min(last + 2 * LENGTH, _LOOKED_THROUGH)
+    starts = {0, *[match.end() for match in _SENTENCE.finditer(part.text, begin, end)]}
+    starts.update([block.start for block in part.blocks])
+    return sorted(starts)
 
 
 def _worth(regions: Sequence[Region], at: int) -> float:

@@ -8,7 +8,7 @@ from psycopg.rows import TupleRow
 from mailsearch.hits import Hit, MessageText
 from mailsearch.scope import Scope
 from mailsearch.search import reading
-from mailsearch.search.excerpts import Span, excerpts
+from mailsearch.search.excerpts import Span, Words, excerpts
 from mailsearch.search.folding import Candidate, Folded
 from mailsearch.search.keyword import KeywordPlan
 from mailsearch.search.semantic import Nearest
@@ -46,7 +46,7 @@ async def hits(
     """The hits of one page, ranked from *offset* + 1 on, and their messages by public id."""
     texts = await reading.load(conn, scope, [one.message_id for one in page])
     names = await _attachment_names(conn, nearest, page)
-    shown = []
+    shown, words = [], Words(plan.lexemes)
     for rank, hit in enumerate(page, offset + 1):
         text = texts.get(hit.message_id)
         if text is None:
@@ -54,7 +54,7 @@ async def hits(
         near = nearest.get(hit.message_id)
         span = _span(near, names) if near is not None else None
         found_by = ways.get(hit.message_id) or ways.get(hit.best, ())
-        shown.append(Hit(text.head, rank, found_by, excerpts(text.parts, plan.lexemes, span), hit.copies))
+        shown.append(Hit(text.head, rank, found_by, excerpts(text.parts, words, span), hit.copies))
     return tuple(shown), {text.head.message_id: text for text in texts.values()}
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mailsearch.hits import Block, PartText, Region
-from mailsearch.search.excerpts import LENGTH, Span, excerpts, matches
+from mailsearch.search.excerpts import LENGTH, Span, Words, excerpts
 
 LONG = "Nothing to see in this sentence. " * 40
 
@@ -20,7 +20,7 @@ def body(text: str, *regions: Region) -> PartText:
 )
 def test_any_excerpt_of_any_text_is_true_to_it(text: str, lexemes: list[str], at: int) -> None:
     part = body(text)
-    for one in excerpts([part], dict.fromkeys(lexemes, 1.0), Span("body", min(at, len(text)), len(text))):
+    for one in excerpts([part], Words(dict.fromkeys(lexemes, 1.0)), Span("body", min(at, len(text)), len(text))):
         assert text[one.start : one.end] == one.text
         assert len(one.text) <= LENGTH
         assert all(0 <= start < end <= len(one.text) for start, end in one.marks)
@@ -40,42 +40,64 @@ def test_any_excerpt_of_any_text_is_true_to_it(text: str, lexemes: list[str], at
 def test_what_is_looked_for_is_found_as_if_every_word_were_looked_at(
     pieces: list[str], lexemes: list[str], between: str
 ) -> None:
-    text, weights = between.join(pieces), dict.fromkeys(lexemes, 1.0)
+    text, words = between.join(pieces), Words(dict.fromkeys(lexemes, 1.0))
     # A letter that is two in lower case: in such a text every word is looked at.
-    every = matches(f"{text} \u0130", weights)
-    assert list(matches(text, weights)) == [one for one in every if one.end <= len(text)]
+    every = words.matches(f"{text} \u0130")
+    assert list(words.matches(text)) == [one for one in every if one.end <= len(text)]
 
 
 def test_the_place_that_matches_is_shown() -> None:
-    (one,) = excerpts([body(LONG + "The harbours open in May. " + LONG)], {"harbour": 2.0})
+    (one,) = excerpts([body(LONG + "The harbours open in May. " + LONG)], Words({"harbour": 2.0}))
     assert "The harbours open in May." in one.text
     assert [one.text[start:end] for start, end in one.marks] == ["harbours"]
 
 
 def test_rare_words_go_before_common_ones() -> None:
     text = "A plan and a plan. " + LONG + "The zeppelin."
-    first = excerpts([body(text)], {"plan": 0.5, "zeppelin": 5.0})[0]
+    first = excerpts([body(text)], Words({"plan": 0.5, "zeppelin": 5.0}))[0]
     assert "zeppelin" in first.text
 
 
 def test_own_words_go_before_quoted_ones() -> None:
     quoted = "the harbour opens in May"
     text = quoted + ". " + LONG + "My own harbour."
-    first = excerpts([body(text, Region(0, len(quoted), "quoted"))], {"harbour": 1.0})[0]
+    first = excerpts([body(text, Region(0, len(quoted), "quoted"))], Words({"harbour": 1.0}))[0]
     assert "My own harbour." in first.text
 
 
 def test_the_nearest_passage_is_shown_beside_what_matches() -> None:
     text = "The harbour. " + LONG + "Boats may come in then."
-    shown = excerpts([body(text)], {"harbour": 1.0}, Span("body", len(text) - 23, len(text)))
+    shown = excerpts([body(text)], Words({"harbour": 1.0}), Span("body", len(text) - 23, len(text)))
     assert [one.text for one in shown][-1] == "Boats may come in then."
 
 
 def test_without_any_match_the_beginning_of_the_body_is_shown() -> None:
-    (one,) = excerpts([PartText("subject", "Hello"), body("Dear Ann,\n" + LONG)], {"zeppelin": 1.0})
+    (one,) = excerpts([PartText("subject", "Hello"), body("Dear Ann,\n" + LONG)], Words({"zeppelin": 1.0}))
     assert one.text.startswith("Dear Ann,")
     assert one.marks == ()
 
 
 def test_empty_messages_have_no_excerpt() -> None:
-    assert excerpts([PartText("subject", ""), body("")], {"a": 1.0}) == ()
+    assert excerpts([PartText("subject", ""), body("")], Words({"a": 1.0})) == ()
+
+
+def test_whole_sentences_stand_around_a_match_in_a_long_text() -> None:
+    text = "Nothing. " * 200 + "The zeppelin lands. " + "Nothing. " * 200
+    one = excerpts([body(text)], Words({"zeppelin": 1.0}))[0]
+    assert one.text.startswith("The zeppelin lands. Nothing. ")
+    assert one.text.endswith("Nothing.")
+    assert LENGTH - len("Nothing. ") <= len(one.text) <= LENGTH
+
+
+def test_sentences_before_a_match_are_shown_where_none_follow() -> None:
+    text = "Nothing. " * 200 + "The zeppelin lands."
+    one = excerpts([body(text)], Words({"zeppelin": 1.0}))[0]
+    assert one.text.startswith("Nothing. ")
+    assert one.text.endswith("The zeppelin lands.")
+    assert LENGTH - len("Nothing. ") <= len(one.text) <= LENGTH
+
+
+def test_a_sentence_that_is_longer_than_an_excerpt_is_cut_around_the_match() -> None:
+    one = excerpts([body("word " * 400 + "zeppelin" + " word" * 400)], Words({"zeppelin": 1.0}))[0]
+    assert "zeppelin" in one.text
+    assert len(one.text) <= LENGTH
