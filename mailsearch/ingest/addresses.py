@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from mailsearch.ingest import headers
+from mailsearch.ingest import charset, headers
 from mailsearch.ingest.parsed import ParsedAddress
 
 _MOST = 2_000
@@ -27,6 +27,9 @@ def read(value: bytes, role: str, hint: str = "") -> tuple[tuple[ParsedAddress, 
     usual = [_read_usual(piece, role) for piece in value.split(b",")] if len(value) < _LONGEST_USUAL else [None]
     if None not in usual:
         return tuple(filter(None, usual)), ""
+    if b"\x1b$" in value:
+        # Bytes of unencoded ISO-2022-JP look like commas and brackets.
+        value = charset.decode(value).text.encode()
     pieces = _split(headers.unfold(value))
     joined, problem = _join_bare_commas(pieces)
     found = [address for piece in joined if (address := _read_one(piece, role, hint)) is not None]

@@ -1,8 +1,7 @@
 """Bytes to text: the declared charset if it fits, else what the bytes themselves say, and never an exception.
 
-The order is: declared, strict; UTF-8, strict; detection; Windows-1252 with replacement. Only charsets from a list are
-tried, because Python's codec registry also knows transfer encodings and name encodings (`utf-7`, `idna`, `base64`)
-that a sender could use to smuggle text past a filter.
+The order is: declared, strict, unless it can't be right (`guessing`); UTF-8, strict; declared or UTF-8 but for a few
+bytes; detection; Windows-1252 with replacement. Only charsets from a list are tried (`charset_labels`).
 """
 
 import codecs
@@ -10,53 +9,24 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from mailsearch.ingest import guessing, japanese
+from mailsearch.ingest.charset_labels import lookup
+
+__all__ = ["Decoded", "Step", "clean", "decode", "has_unstorable", "lookup"]
+
 Step = Literal["declared", "utf-8", "windows-1252", "detected", "fallback"]
 
-_ALLOWED = {
-    *(f"iso8859-{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
-    *(f"cp{n}" for n in (437, 850, 852, 855, 857, 860, 861, 862, 863, 865, 866, 869, 874, 932, 949, 950)),
-    *(f"cp{n}" for n in range(1250, 1259)),
-    *("ascii", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"),
-    *("koi8-r", "koi8-u", "koi8-t", "kz1048", "ptcp154", "tis-620", "mac-roman", "mac-cyrillic", "mac-latin2"),
-    *("gb2312", "gbk", "gb18030", "hz", "big5", "big5hkscs", "euc_kr", "johab", "shift_jis", "shift_jis_2004"),
-    *("euc_jp", "euc_jis_2004", "iso2022_jp", "iso2022_jp_1", "iso2022_jp_2", "iso2022_jp_3", "iso2022_jp_ext"),
-    *("iso2022_kr", "cp1125"),
+# Which charset of Windows has printable characters where one of ISO 8859 has controls.
+_WINDOWS = {
+    **dict.fromkeys(("iso8859-1", "iso8859-3", "iso8859-10", "iso8859-14", "iso8859-15"), "cp1252"),
+    **dict.fromkeys(("iso8859-2", "iso8859-16"), "cp1250"),
+    **dict.fromkeys(("iso8859-4", "iso8859-13"), "cp1257"),
+    "iso8859-5": "cp1251",
+    "iso8859-6": "cp1256",
+    "iso8859-7": "cp1253",
+    "iso8859-8": "cp1255",
+    "iso8859-9": "cp1254",
 }
-
-# Labels that mail uses for a larger set than the label's own, or that Python does not know.
-_ALIASES = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "x-gbk": "gb18030",
-    "cp936": "gb18030",
-    "gb_2312-80": "gb18030",
-    "shift_jis": "cp932",
-    "shift-jis": "cp932",
-    "sjis": "cp932",
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "euc-kr": "cp949",
-    "ks_c_5601-1987": "cp949",
-    "ks_c_5601": "cp949",
-    "ksc5601": "cp949",
-    "windows-949": "cp949",
-    "x-windows-949": "cp949",
-    "windows-874": "cp874",
-    "iso-8859-8-i": "iso8859-8",
-    "iso-8859-8-e": "iso8859-8",
-    "iso-8859-6-i": "iso8859-6",
-    "x-mac-roman": "mac-roman",
-    "macintosh": "mac-roman",
-    "x-user-defined": "cp1252",
-    "utf8mb4": "utf-8",
-    "unicode-1-1-utf-8": "utf-8",
-    "cp-850": "cp850",
-    "big5": "big5hkscs",
-    "x-x-big5": "big5hkscs",
-}
-
-_ESCAPES = {b"\x1b$": "iso2022_jp", b"\x1b(": "iso2022_jp", b"\x1b&": "iso2022_jp"}
-_LATIN_1 = ("iso8859-1", "ascii")
 _NOT_LATIN = (
     "iso8859-5",
     "iso8859-6",
@@ -68,11 +38,13 @@ _NOT_LATIN = (
     "cp1256",
     "cp855",
     "cp866",
+    "cp874",
+    "tis-620",
 )
+_SINGLE_BYTE = ("iso8859", "cp125", "koi8", "mac", "kz", "cp43", "cp8", "tis", "ptcp", "hp")
+_WIDE = ("utf-16", "utf-32")
 _HIGH_CONTROL = re.compile(rb"[\x80-\x9f]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
-_DETECT_BYTES = 4_000
-_MINIMUM_CONFIDENCE = 0.5
 
 # NUL can't be stored, the other controls mean nothing in text; a lone surrogate can't be encoded.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
@@ -88,21 +60,6 @@ class Decoded(NamedTuple):
     step: Step
 
 
-@lru_cache(500)
-def lookup(label: str) -> str:
-    """The codec for a charset label, or "" where the label is unknown or not allowed."""
-    name = label.strip().strip("\"'").lower()
-    name = _ALIASES.get(name, name)
-    if not name or len(name) > 40:
-        return ""
-    try:
-        codec = codecs.lookup(name).name
-    except (LookupError, ValueError, UnicodeError):
-        return ""
-    codec = _ALIASES.get(codec, codec)
-    return codec if codec in _ALLOWED or codec.replace("_", "-") in _ALLOWED else ""
-
-
 def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
     """Decode *data*, labelled *declared*; *hint* is a charset that its surroundings use.
 
@@ -115,7 +72,8 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
         and not declared.lower().startswith(("utf-", "hz"))
     ):
         return Decoded(data.decode("ascii"), declared or "us-ascii", "declared")
-    return _by_label(data, lookup(declared)) or _by_bytes(data, lookup(hint))
+    codec = lookup(declared)
+    return _escaped(data, codec) or _wide(data, codec) or _by_label(data, codec) or _by_bytes(data, codec, lookup(hint))
 
 
 def clean(text: str) -> str:
@@ -136,76 +94,128 @@ def has_unstorable(text: str) -> bool:
     return _UNSTORABLE.search(text) is not None
 
 
+def _escaped(data: bytes, codec: str) -> Decoded | None:
+    """ISO-2022-JP whatever its label: no other text has its escapes."""
+    if b"\x1b$" not in data or codec in ("iso2022_kr", "hz") or b"\x1b$)" in data or not data.isascii():
+        return None
+    named = codec if codec.startswith("iso2022_jp") else "iso2022_jp"
+    step: Step = "declared" if named == codec else "detected"
+    return _strict(data, named, step) or Decoded(japanese.decode(data), named, step)
+
+
+def _wide(data: bytes, codec: str) -> Decoded | None:
+    """UTF-16 by its zero bytes, whatever its label; and what is labelled so and is not."""
+    named = codec.startswith(_WIDE)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _strict(data, codec if named and "-32" in codec else "utf-16", "declared" if named else "detected")
+    zeros = data.count(b"\x00")
+    if not zeros:
+        return _strict(data, "ascii", "detected") if named and data.isascii() else None
+    if codec.startswith("utf-32") or 10 * zeros < 3 * len(data) or len(data) < 6:
+        return None
+    first = data[::2].count(b"\x00")
+    big = codec == "utf-16-be" if 2 * first == zeros else 2 * first > zeros
+    even = data[: len(data) // 2 * 2]
+    return _strict(even, "utf-16-be" if big else "utf-16-le", "declared" if named else "detected")
+
+
 def _by_label(data: bytes, codec: str) -> Decoded | None:
-    if not codec:
+    if not codec or (codec == "ascii" and not data.isascii()):
         return None
-    if codec in _LATIN_1 and b"\x1b$" in data:
-        return _strict(data, "iso2022_jp", "detected")
-    if codec == "ascii" and not data.isascii():
-        return None
+    if data.isascii():
+        return _strict(data, codec, "declared")
     if _is_really_utf8(data, codec):
         return _strict(data, "utf-8", "utf-8")
-    if codec == "iso8859-1" and _HIGH_CONTROL.search(data):
-        found = _strict(data, "cp1252", "windows-1252")
-        if found is not None:
-            return found
-    return _strict(data, codec, "declared")
+    other = guessing.other_than(data, codec)
+    if other and (found := _strict(data, other, "detected")) is not None:
+        return found
+    found = _strict(data, codec, "declared")
+    if found is not None and codec in _WINDOWS and _HIGH_CONTROL.search(data):
+        return Decoded(found.text.translate(_printable(codec)), _WINDOWS[codec], "windows-1252")
+    return found
 
 
-def _by_bytes(data: bytes, hint: str) -> Decoded:
-    for mark, codec in ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if data.startswith(mark) and (found := _strict(data, codec, "detected")) is not None:
-            return found
-    for mark, codec in _ESCAPES.items():
-        if mark in data and data.isascii() and (found := _strict(data, codec, "detected")) is not None:
-            return found
-    found = _strict(data, "utf-8", "utf-8")
-    if found is None and hint:
+@lru_cache(20)
+def _printable(codec: str) -> dict[int, str]:
+    """What the controls of one of ISO 8859 are meant to be."""
+    return {byte: bytes((byte,)).decode(_WINDOWS[codec], "replace") for byte in range(0x80, 0xA0)}
+
+
+def _by_bytes(data: bytes, codec: str, hint: str) -> Decoded:
+    """Decode what its label, for *codec*, does not fit, or what has none."""
+    found = _strict(data, "utf-8", "utf-8") or _cesu_8(data) or _nearly(data, codec)
+    if found is None and hint and not guessing.other_than(data, hint):
         found = _strict(data, hint, "detected")
-    return (
-        found
-        or _nearly_utf8(data)
-        or _detected(data)
-        or Decoded(data.decode("cp1252", "replace"), "cp1252", "fallback")
-    )
+    found = found or _nearly_utf8(data, declared=codec == "utf-8")
+    if found is None:
+        guess = guessing.unlabelled(data)
+        found = _strict(data, guess, "detected") or _nearly(data, guess)
+    return found or Decoded(data.decode("cp1252", "replace"), "cp1252", "fallback")
 
 
 def _is_really_utf8(data: bytes, codec: str) -> bool:
-    """Whether text labelled with a single-byte charset is UTF-8: other text hardly ever happens to be valid UTF-8."""
-    if not codec.startswith(("iso8859", "cp125", "koi8", "mac", "kz", "cp43", "cp8")) or not _NON_ASCII.search(data):
+    """Whether text labelled otherwise is UTF-8: other text hardly ever happens to be valid UTF-8."""
+    if codec == "utf-8" or codec.startswith(_WIDE):
         return False
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     sequences = sum(1 for character in text[:5000] if character > "\x7f")
+    if not codec.startswith(_SINGLE_BYTE):
+        # Two bytes to a character, so that few characters may be valid by chance.
+        return sequences >= 4
     # In Cyrillic, Greek or Hebrew charsets one such pair may be two letters of a short word.
     return sequences >= (2 if codec in _NOT_LATIN else 1)
 
 
-def _nearly_utf8(data: bytes) -> Decoded | None:
+def _nearly(data: bytes, codec: str) -> Decoded | None:
+    """Text of *codec* with a few broken bytes: the end of it is cut off, or a gateway wrote into it."""
+    if codec in ("", "utf-8", "ascii", "iso8859-1"):
+        return None
+    text = data.decode(codec, "replace")
+    sound = sum(1 for character in text[:20_000] if character > "\x7f" and character != "\ufffd")
+    return Decoded(text, codec, "fallback") if 0 < text[:20_000].count("\ufffd") * 4 <= sound else None
+
+
+def _nearly_utf8(data: bytes, *, declared: bool) -> Decoded | None:
     """UTF-8 with a few broken bytes: better read as UTF-8 with replacements than as something else altogether."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     sound = sum(1 for character in text[:20_000] if character > "\x7f" and character != "\ufffd")
-    return Decoded(text, "utf-8", "fallback") if sound >= 4 and broken * 4 <= sound else None
-
-
-def _detected(data: bytes) -> Decoded | None:
-    # Loaded when needed: mail that says what it is in hardly ever asks.
-    import chardet
-
-    # Lines of plain ASCII tell nothing and cost time.
-    lines = [line for line in data[: 50 * _DETECT_BYTES].splitlines(keepends=True) if not line.isascii()]
-    sample = b"".join(lines)[:_DETECT_BYTES]
-    found = chardet.detect(sample)
-    codec = lookup(str(found.get("encoding") or ""))
-    if not codec or float(found.get("confidence") or 0) < _MINIMUM_CONFIDENCE:
+    if sound < (2 if declared else 4) or broken * (1 if declared else 4) > sound:
         return None
-    return _strict(data, codec, "detected")
+    return Decoded(data.decode("utf-8", "windows-1252"), "utf-8", "fallback")
+
+
+def _cesu_8(data: bytes) -> Decoded | None:
+    """UTF-8 but for astral characters, which were written as two surrogates."""
+    if b"\xed" not in data:
+        return None
+    try:
+        paired = data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return Decoded(paired.decode("utf-16", "replace"), "utf-8", "fallback")
+
+
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    """Decode bytes that are no UTF-8 among some that is: text of two programs in one message."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    before, after = error.object[: error.start][-1:], error.object[error.start + 1 : error.start + 3]
+    # Within a word of Latin letters; elsewhere it is what is left of a longer character.
+    if before.isalpha() or (after.isalpha() and len(after) == 2):
+        return error.object[error.start : error.start + 1].decode("cp1252", "replace"), error.start + 1
+    return "\ufffd", error.end
+
+
+codecs.register_error("windows-1252", _as_windows)
 
 
 def _strict(data: bytes, codec: str, step: Step) -> Decoded | None:
+    if not codec:
+        return None
     try:
         return Decoded(data.decode(codec), codec, step)
     except (UnicodeError, ValueError):

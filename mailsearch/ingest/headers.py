@@ -14,7 +14,9 @@ from mailsearch.ingest import charset
 _LONGEST = 100_000
 _FOLD = re.compile(rb"(?:\r*\n|\r)[ \t]*")
 # =?charset*language?B-or-Q?text?=, where broken programs leave blanks and single question marks in the text.
-_WORD = re.compile(rb"=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,4000}(?:\?(?!=)[^?]{0,4000}){0,8})\?=")
+_WORD = re.compile(
+    rb"=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,99999}(?:\?(?!=)[^?]{0,99999}){0,8})\?="
+)
 _BETWEEN = re.compile(rb"[ \t\r\n]*")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
@@ -137,7 +139,7 @@ def _join_sections(found: list[tuple[int, bool, bytes]], hint: str) -> str:
 
 def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
     pieces: list[str] = []
-    run = b""
+    run: list[tuple[bytes, bytes]] = []
     run_charset = ""
     problem = ""
     end = 0
@@ -147,15 +149,14 @@ def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
         adjacent = end > 0 and _BETWEEN.fullmatch(between) is not None
         if run and not (adjacent and label.lower() == run_charset.lower()):
             pieces.append(_decode_run(run, run_charset, hint))
-            run = b""
+            run = []
         if not adjacent:
             raw, raw_problem = _decode_raw(between, hint)
             pieces.append(raw)
             problem = problem or raw_problem
         if not charset.lookup(label):
             problem = f"The charset of an encoded word is unknown or not allowed: {label[:40]}."
-        # Words are joined before decoding: programs cut them inside a character.
-        run += _word_bytes(match[2], match[3])
+        run.append((match[2], match[3]))
         run_charset = label
         end = match.end()
     if run:
@@ -164,18 +165,25 @@ def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
     return "".join([*pieces, raw]), problem or raw_problem
 
 
-def _decode_run(run: bytes, label: str, hint: str) -> str:
-    return charset.decode(run, label, hint).text
+def _decode_run(run: list[tuple[bytes, bytes]], label: str, hint: str) -> str:
+    """The text of neighbouring words, each with its encoding: joined before decoding, since they may cut a character.
+
+    Some programs even cut groups of base64; then the words make sense only as one.
+    """
+    decoded = charset.decode(b"".join(_word_bytes(encoding, content) for encoding, content in run), label, hint)
+    if decoded.step in ("detected", "fallback") and len(run) > 1 and all(encoding in b"bB" for encoding, _ in run):
+        joined = charset.decode(_word_bytes(b"B", b"".join(content for _, content in run)), label, hint)
+        return joined.text if joined.step in ("declared", "utf-8") else decoded.text
+    return decoded.text
 
 
 def _decode_raw(value: bytes, hint: str) -> tuple[str, str]:
     if value.isascii() and b"\x1b" not in value:
         return value.decode("ascii"), ""
-    try:
-        return value.decode("utf-8"), ""
-    except UnicodeDecodeError:
-        decoded = charset.decode(value, "", hint)
-        return decoded.text, f"The header has raw 8-bit text; its encoding was taken to be {decoded.charset}."
+    decoded = charset.decode(value, "", hint)
+    if decoded.charset == "utf-8" and decoded.step == "utf-8":
+        return decoded.text, ""
+    return decoded.text, f"The header has raw 8-bit text; its encoding was taken to be {decoded.charset}."
 
 
 def _word_bytes(encoding: bytes, content: bytes) -> bytes:

@@ -78,13 +78,15 @@ def _text_kind(head: bytes, content_type: str, filename: str) -> str:
     found = _BY_EXTENSION.get(extension) or _BY_TYPE.get(content_type)
     if found is None and content_type.startswith("text/"):
         found = "text"
-    if found is None or (b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))):
-        return "other" if found is None or found != "text" else _maybe_binary(head)
-    return found
+    return found if found and _is_text(head) else "other"
 
 
-def _maybe_binary(head: bytes) -> str:
-    return "text" if head.count(b"\x00") * 20 < len(head) else "other"
+def _is_text(head: bytes) -> bool:
+    """Whether bytes that call themselves text are: they hold few zeros, or those of UTF-16."""
+    zeros = head.count(b"\x00")
+    if zeros < max(5, len(head) / 20) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return True
+    return zeros * 3 > len(head) and max(head[::2].count(b"\x00"), head[1::2].count(b"\x00")) * 20 > zeros * 19
 
 
 def _zip_kind(content: bytes) -> str:
