@@ -11,6 +11,8 @@ _LONGEST_USUAL = 10_000
 _TOKEN = re.compile(
     rb"\"(?:[^\"\\]|\\.)*\"|=\?[^?\s]{1,60}\?[bBqQ]\?[^?]{0,4000}\?=|<[^<>]*>|[,;:()]|[^\",;:()<=]+|.", re.DOTALL
 )
+_AT = re.compile(rb"[^\s@]@[^\s@]")
+_QUOTED_LOCAL = re.compile(r'("(?:[^"\\]|\\.){1,64}")@([^@\s"]+)$')
 _ANGLE = re.compile(rb"<([^<>]*)>")
 _ROUTE = re.compile(r"^@[^:]*:")
 # Names and addresses in which nothing is quoted, encoded or odd: `Ann Abel <ann@abel.example>`.
@@ -33,12 +35,12 @@ def read(value: bytes, role: str, hint: str = "") -> tuple[tuple[ParsedAddress, 
     pieces = _split(headers.unfold(value))
     joined, problem = _join_bare_commas(pieces)
     found = [address for piece in joined if (address := _read_one(piece, role, hint)) is not None]
-    if not found and b"=?" in value and b"@" not in value:
+    if b"=?" in value and b"@" not in value and not any("@" in one.address for one in found):
         # The whole header was encoded, brackets and all.
         inner = headers.text(value, hint).value.encode("utf-8", "replace")
         if b"@" in inner and b"=?" not in inner:
             return read(inner, role, hint)[0], "The address is inside an encoded word."
-    elif not found and value.strip() and not value.rstrip().endswith(b";"):
+    if not found and value.strip() and not value.rstrip().endswith(b";"):
         problem = "The header holds no address."
     return tuple(found), problem
 
@@ -84,7 +86,7 @@ def _join_bare_commas(pieces: list[bytes]) -> tuple[list[bytes], str]:
     waiting: list[bytes] = []
     problem = ""
     for piece in pieces:
-        bare = b"@" not in piece and b"<" not in piece
+        bare = b"<" not in piece and _AT.search(piece) is None
         if bare:
             waiting.append(piece)
         elif waiting and b"<" in piece and not piece.startswith(b"<"):
@@ -126,7 +128,11 @@ def _name_in_comment(piece: bytes) -> tuple[bytes, bytes]:
 
 
 def _address(value: bytes, hint: str) -> str:
-    address = headers.text(value, hint).value.replace(" ", "").strip("<>\"'").removeprefix("mailto:")
+    address = headers.text(value, hint).value
+    quoted = _QUOTED_LOCAL.match(address.strip("<> "))
+    if quoted:
+        return f"{quoted[1]}@{quoted[2].lower()}"[:320]
+    address = address.replace(" ", "").strip("<>\"'").removeprefix("mailto:")
     address = _ROUTE.sub("", address)[:320]
     local, at, domain = address.rpartition("@")
     return f"{local}@{domain.lower()}" if at else address

@@ -13,6 +13,8 @@ _WIDEST_OFFSET = 14 * 3600
 # What programs write that have no date; the library would take 0001 for 2001.
 _FIRST_CENTURY = re.compile(r"(?<![+\-0-9])000[1-9]\b")
 _COMMENT = re.compile(r"\([^()]{0,200}\)")
+_CLOCK = re.compile(r"\b(1[0-2]|0?[1-9])(:[0-9]{2}(?::[0-9]{2})?) ?([AaPp])\.?[Mm]\b\.?")
+_ZONE_WITH_COLON = re.compile(r"(?<=[0-9] )(?:GMT|UTC)?([+-])([0-9]{2}):([0-9]{2})$")
 # As nearly all mail writes it; whatever differs is left to the library.
 _USUAL = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -60,16 +62,21 @@ def _offset(sign: str, hours: int, minutes: int) -> timezone | None:
 
 
 def _read_any(value: str) -> ReadDate:
+    plain = _plain(value)
     try:
-        fields = parsedate_tz(_COMMENT.sub(" ", value))
+        fields = parsedate_tz(plain)
     except (ValueError, IndexError, OverflowError, TypeError, AttributeError):
         fields = None
     if fields is None:
         return _read_iso(value)
     if _FIRST_CENTURY.search(value):
         return ReadDate(None, "The year can't be right.")
+    years = f"{fields[0]}|{fields[0] % 100:02d}|{fields[0] - 1900}"
+    if not re.search(rf"(?<![0-9:.+])(?<! -)(?:{years})(?![0-9:])", plain):
+        # The library takes a piece of the time for it where there is none.
+        return ReadDate(None, "The date has no year.")
     year, problem = _repair_year(fields[0])
-    zone, zone_problem = _zone(fields[9], value)
+    zone, zone_problem = _zone(fields[9], plain)
     second = min(fields[5], 59)
     try:
         moment = datetime(year, *fields[1:5], second, tzinfo=zone)
@@ -79,6 +86,19 @@ def _read_any(value: str) -> ReadDate:
     if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
         return ReadDate(None, f"The year {moment.year} can't be right.")
     return ReadDate(moment, problem or zone_problem)
+
+
+def _plain(value: str) -> str:
+    """*value* without comments, its clock with 24 hours and its zone without a colon."""
+    while value != (bare := _COMMENT.sub(" ", value)):
+        value = bare
+    value = _CLOCK.sub(_full_clock, " ".join(value.replace(",", ", ").split()).replace(" ,", ","))
+    return _ZONE_WITH_COLON.sub(r"\1\2\3", value)
+
+
+def _full_clock(match: re.Match[str]) -> str:
+    hour = int(match[1]) % 12 + (12 if match[3] in "pP" else 0)
+    return f"{hour:02d}{match[2]}"
 
 
 def _read_iso(value: str) -> ReadDate:

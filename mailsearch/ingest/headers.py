@@ -27,6 +27,7 @@ _PARAMETER = re.compile(
     rb"(\"(?:[^\"\\]|\\.)*\"?|[^;]*)",
     re.DOTALL,
 )
+_FIRST_WORD = re.compile(rb"([^\s=\"]+)[\s,]+(?=[^\s=\"]+\s*=)")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 
 
@@ -66,6 +67,8 @@ def one_line(value: str) -> str:
 def message_ids(value: bytes) -> tuple[str, ...]:
     """The ids of a References or In-Reply-To header in order, without angle brackets and repeats."""
     decoded = charset.clean(unfold(value).decode("utf-8", "replace"))
+    if "=?" in decoded and "<" not in decoded:
+        decoded = text(value).value
     found = _MESSAGE_ID.findall(decoded)
     return tuple(dict.fromkeys(found)) or tuple(word for word in decoded.split()[:50] if _BARE_ID.match(word))
 
@@ -92,6 +95,11 @@ def parameters(value: bytes, hint: str = "") -> tuple[str, dict[str, str]]:
 @lru_cache(500)
 def _parameters(value: bytes, hint: str) -> tuple[str, dict[str, str]]:
     head, _, _ = value.partition(b";")
+    if b"=" in head:
+        # The semicolon before the first parameter is missing, or the first word is.
+        word = _FIRST_WORD.match(value)
+        head, value = (word[1], b";" + value[word.end() :]) if word else (b"", b";" + value)
+        value = head + value
     first = one_line(head.decode("latin-1")).lower()
     plain: dict[str, str] = {}
     sections: dict[str, list[tuple[int, bool, bytes]]] = {}
@@ -134,6 +142,9 @@ def _join_sections(found: list[tuple[int, bool, bytes]], hint: str) -> str:
             label, _, value = value.split(b"'", 2)
             declared = label.decode("latin-1")
         data += unquote_to_bytes(value) if extended else value
+    if b"=?" in data and not declared:
+        # An encoded word that was cut into sections, against all rules.
+        return text(data, hint).value
     return one_line(charset.decode(data, declared, hint).text)
 
 

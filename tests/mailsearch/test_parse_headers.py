@@ -66,6 +66,9 @@ def test_raw_bytes_follow_the_charset_of_the_body() -> None:
         (b'"=?utf-8?Q?Zo=C3=AB?=" <z@a.example>', [("Zoë", "z@a.example")]),
         (b'"ceo@bank.example" <eve@evil.example>', [("ceo@bank.example", "eve@evil.example")]),
         (b"root", [("", "root")]),
+        (b'Ada <"ada m"@A.example>', [("Ada", '"ada m"@a.example')]),
+        (b"=?utf-8?Q?Zo=C3=AB_=3Cz=40a.example=3E?=", [("Zoë", "z@a.example")]),
+        (b"Ada @ Work, Ltd <ada@a.example>", [("Ada @ Work, Ltd", "ada@a.example")]),
         (b"<>", []),
     ],
 )
@@ -84,6 +87,9 @@ def test_addresses_are_split_before_they_are_decoded(raw: bytes, expected: list[
         (b"attachment; filename*1=b.txt; filename*0=a", "ab.txt"),
         (b'attachment; filename="=?utf-8?Q?=C3=9Cber.pdf?="', "Über.pdf"),
         ("attachment; filename=prüfung.pdf".encode("latin-1"), "prüfung.pdf"),
+        (b'attachment; filename*0="=?utf-8?B?w5xiZXIu"; filename*1="dHh0?="', "Über.txt"),
+        (b'attachment filename="x.txt"', "x.txt"),
+        (b'filename="x.txt"', "x.txt"),
     ],
 )
 def test_parameters_are_joined_before_they_are_decoded(raw: bytes, expected: str) -> None:
@@ -114,6 +120,7 @@ def test_a_file_name_names_no_place(name: str) -> None:
 
 
 def test_references_come_in_order_and_once() -> None:
+    assert headers.message_ids(b"=?utf-8?Q?=3Ca=40x.example=3E?=") == ("a@x.example",)
     assert headers.message_ids(b"<a@x.example>\r\n <b@x.example> junk <a@x.example>") == ("a@x.example", "b@x.example")
 
 
@@ -124,6 +131,10 @@ def test_references_come_in_order_and_once() -> None:
         ("5 Mar 24 09:30 EST", datetime(2024, 3, 5, 14, 30, tzinfo=UTC)),
         ("Tue, 05 Mar 2024 09:30:00 +0100 (CET)", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
         ("2024-03-05T09:30:00+01:00", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("Tue, 05 Mar 2024 09:30:00 +01:00", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("(a) Tue (b), 05 Mar 2024 (c) 09:30 +0100 (CET (winter))", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("Tue, 5 Mar 2024 12:30:00 AM +0100", datetime(2024, 3, 4, 23, 30, tzinfo=UTC)),
+        ("Tue Mar  5 09:30:00 2024", datetime(2024, 3, 5, 9, 30, tzinfo=UTC)),
         ("Thu, 13 Dec 101 15:30:00 +0000", datetime(2001, 12, 13, 15, 30, tzinfo=UTC)),
         ("Tue, 05 Mar 2024 09:30:60 +0000", datetime(2024, 3, 5, 9, 30, 59, tzinfo=UTC)),
     ],
@@ -142,6 +153,7 @@ def test_dates_are_read_in_their_zone(value: str, expected: datetime) -> None:
         "Tue, 05 Mar 9999999999 09:30:00 +0000",
         "Fri, 30 Feb 2024 10:00:00 +0000",
         "1 Jan 0001 00:00:00 +1200",
+        "Tue, 05 Mar -2024 09:30:00 +0100",
     ],
 )
 def test_a_date_that_cannot_be_is_none_and_says_why(value: str) -> None:
