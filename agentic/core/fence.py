@@ -69,13 +69,16 @@ def _seen(text: str) -> str:
 def _without_tokens(text: str) -> str:
     # Twice: a token put together by the first pass must not survive it.
     for _ in range(2):
+        before = text
         if "<" in text:
             text = _PIPE_TOKEN.sub(r"(\2)", text)
             text = _TOKEN_TAG.sub(r"(\1\2\3)", text)
             text = _DOUBLE_ANGLE.sub(r"(\1)", text)
         if "[" in text:
             text = _BRACKET_TOKEN.sub(r"(\1)", text)
-    return _LOOK_ALIKE.sub(r"(\1)", text)
+        if text == before:
+            break
+    return _LOOK_ALIKE.sub(r"(\1)", text) if "[" in text else text
 
 
 def clean_line(text: str) -> str:
