@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic import caps, models, policies, versions
-from agentic.audit import LEASE_SECONDS, ring
+from agentic.audit import LEASE_SECONDS, RING, bell
 from agentic.callers import Principal, scope_within
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
@@ -22,7 +22,7 @@ from agentic.finishing import AuditUnavailable
 from agentic.links import RunChain
 from agentic.llm.wire import Prices
 from agentic.policies import SECONDS, EffectivePolicy
-from agentic.rows import Clock, Sheet, drawing
+from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Filters
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -38,11 +38,20 @@ _NO_PRICES = Prices()
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
 Connection = AsyncConnection[TupleRow]
 _TENANT = "SELECT timezone, evaluation, now() FROM mailsearch_tenant WHERE id = %s"
-_STATE = """
+_SAME_REQUEST = """
+SELECT i.body_sha256, r.public_id FROM agentic_idempotencykey i JOIN agentic_run r ON r.id = i.run_id
+WHERE i.caller = %s AND i.key = %s AND i.tenant_id = %s
+"""
+_UNDER_WAY = """
+SELECT count(*), count(*) FILTER (WHERE r.caller = %s) FROM agentic_runstate s JOIN agentic_run r ON r.id = s.run_id
+WHERE s.tenant_id = %s AND s.status IN ('queued', 'running') AND s.leased_until > statement_timestamp()
+"""
+_STATE = b"""
 INSERT INTO agentic_runstate
     (run_id, tenant_id, status, cancel_requested, leased_until, counted_on, reserved_tokens, reserved_cost_usd)
 VALUES (%(run)s, %(tenant)s, 'queued', false, statement_timestamp() + make_interval(secs => %(lease)s),
     %(day)s, %(tokens)s, %(cost)s)
+RETURNING run_id
 """
 
 
@@ -220,8 +229,8 @@ class _Now:
 
 async def _circumstances(conn: Connection, principal: Principal) -> _Now:
     policy = await policies.asked(conn, principal.tenant)
-    tenant = await conn.execute(_TENANT, [principal.tenant])
-    drawn = await conn.execute(drawing(models.Run))
+    tenant = await conn.execute(_TENANT, [principal.tenant], prepare=True)
+    drawn = await draw(conn, models.Run)
     scope = await scope_within(conn, principal, Permission.SEARCH_AGENTIC)
     found, run = await tenant.fetchone(), await drawn.fetchone()
     assert found is not None and run is not None  # noqa: PT018 - a caller's tenant is never deleted
@@ -257,10 +266,8 @@ async def _same_request(conn: Connection, principal: Principal, ask: Ask) -> Asy
     if not ask.idempotency_key:
         return None
     return await conn.execute(
-        "SELECT i.body_sha256, r.public_id FROM agentic_idempotencykey i JOIN agentic_run r ON r.id = i.run_id"
-        " WHERE i.caller = %s AND i.key = %s AND i.tenant_id = %s",
-        (principal.caller, ask.idempotency_key, principal.tenant),
-    )
+        _SAME_REQUEST, (principal.caller, ask.idempotency_key, principal.tenant), prepare=True
+    )  # fmt: skip
 
 
 async def _earlier(found: AsyncCursor[TupleRow] | None, ask: Ask) -> Replayed | None:
@@ -273,12 +280,7 @@ async def _earlier(found: AsyncCursor[TupleRow] | None, ask: Ask) -> Replayed | 
 
 
 async def _under_way(conn: Connection, principal: Principal) -> AsyncCursor[TupleRow]:
-    return await conn.execute(
-        "SELECT count(*), count(*) FILTER (WHERE r.caller = %s)"
-        " FROM agentic_runstate s JOIN agentic_run r ON r.id = s.run_id"
-        " WHERE s.tenant_id = %s AND s.status IN ('queued', 'running') AND s.leased_until > statement_timestamp()",
-        (principal.caller, principal.tenant),
-    )
+    return await conn.execute(_UNDER_WAY, (principal.caller, principal.tenant), prepare=True)
 
 
 async def _check_concurrency(under_way: AsyncCursor[TupleRow]) -> None:
@@ -333,9 +335,8 @@ async def _write_head(
             body_sha256=ask.body_sha256,
             run=now.run,
         )
-    await sheet.write(conn)
-    await conn.execute(_STATE, {**_holding(taken), "run": now.run, "tenant": principal.tenant})
-    await ring(conn, principal.tenant, head.public_id)
+    state = {**_holding(taken), "run": now.run, "tenant": principal.tenant}
+    await sheet.write(conn, _STATE + RING, state | bell(principal.tenant, head.public_id))
     return head
 
 

@@ -32,11 +32,13 @@ LEASE_SECONDS = 20
 _SAID = ("arguments", "applied", "draft", "detail")
 Connection = AsyncConnection[TupleRow]
 # Only of a run that is open: what comes late must not open it again.
-_RENEW = """
+_RENEW = b"""
 UPDATE agentic_runstate SET leased_until = statement_timestamp() + make_interval(secs => %(lease)s), status = 'running'
 WHERE run_id = %(run)s AND status IN ('queued', 'running') RETURNING cancel_requested
 """
-_RENEW_AND_RING = f"{_RENEW}, pg_notify(%(bell)s, %(channel)s)"
+# Wakes whoever follows the run, once the transaction is committed: at the end of a statement that changes its state.
+RING = b", pg_notify(%(bell)s, %(channel)s)"
+_RENEW_AND_RING = _RENEW + RING
 
 
 def channel(tenant: int, run: str) -> str:
@@ -44,9 +46,9 @@ def channel(tenant: int, run: str) -> str:
     return f"{tenant}-{run}"
 
 
-async def ring(conn: Connection, tenant: int, run: str) -> None:
-    """Wake whoever follows the run with this public id, once the transaction is committed."""
-    await conn.execute("SELECT pg_notify(%s, %s)", (DOORBELL, channel(tenant, run)))
+def bell(tenant: int, run: str) -> dict[str, object]:
+    """The values of RING for the run with this public id."""
+    return {"bell": DOORBELL, "channel": channel(tenant, run)}
 
 
 @dataclass(slots=True)
@@ -84,8 +86,7 @@ class Recorder:
             self.note(event)
         # All in one trip: what a run writes down, it waits for.
         async with writing(self.binding) as conn:
-            await self.sheet.write(conn)
-            renewed = await conn.execute(_RENEW_AND_RING, self._lease | self._bell)
+            renewed = await self.sheet.write(conn, _RENEW_AND_RING, self._lease | self.bell)
         await self.heed(renewed)
 
     def note(self, event: Event) -> None:
@@ -129,7 +130,7 @@ class Recorder:
 
     async def renew(self, conn: Connection) -> AsyncCursor[TupleRow]:
         """Say that this process still drives the run. `heed` reads the answer."""
-        return await conn.execute(_RENEW, self._lease)
+        return await conn.execute(_RENEW, self._lease, prepare=True)
 
     async def heed(self, renewed: AsyncCursor[TupleRow]) -> None:
         """Learn whether somebody asked for the run's end, or has ended it."""
@@ -141,8 +142,8 @@ class Recorder:
         return {"lease": LEASE_SECONDS, "run": self.run}
 
     @property
-    def _bell(self) -> dict[str, object]:
-        return {"bell": DOORBELL, "channel": channel(self.tenant, self.public_id)}
+    def bell(self) -> dict[str, object]:
+        return bell(self.tenant, self.public_id)
 
     def _add_found(self, event: Found) -> None:
         for item in event.admitted:

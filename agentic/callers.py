@@ -244,15 +244,23 @@ async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
 async def scope_and_zone(principal: Principal, needs: str = "") -> tuple[Scope, str]:
     """The same with the name of the tenant's time zone."""
     async with unbound() as conn:
-        cursor = await conn.execute(_scope_statement(principal), {"credential": principal.credential})
-        rights = _rights(await cursor.fetchone())
+        rights = _rights(await (await ask_rights(conn, principal)).fetchone())
     return _scope(principal, rights, needs), rights.timezone if rights else "UTC"
 
 
 async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, needs: str = "") -> Scope:
     """The same within a transaction that is under way."""
-    cursor = await conn.execute(_scope_statement(principal), {"credential": principal.credential})
-    return _scope(principal, _rights(await cursor.fetchone()), needs)
+    return await told_scope(await ask_rights(conn, principal), principal, needs)
+
+
+async def ask_rights(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:
+    """Ask for the caller's rights; `told_scope` reads the answer. Within a pipeline it does not wait."""
+    return await conn.execute(_scope_statement(principal), {"credential": principal.credential}, prepare=True)
+
+
+async def told_scope(asked: AsyncCursor[TupleRow], principal: Principal, needs: str = "") -> Scope:
+    """What the caller may read at the moment at which it was *asked*."""
+    return _scope(principal, _rights(await asked.fetchone()), needs)
 
 
 async def stands(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:

@@ -51,24 +51,22 @@ UPDATE agentic_dailyuse SET reserved_tokens = reserved_tokens + %(tokens)s,
     reserved_cost_usd = reserved_cost_usd + %(cost)s
 WHERE tenant_id = %(tenant)s AND day = %(day)s
 """
-# The day's row first, as where a run is counted: who locks the same rows in the same order waits, but not for ever.
-_SETTLE_DAY = """
-UPDATE agentic_dailyuse use SET tokens = use.tokens + %(tokens)s, cost_usd = use.cost_usd + %(cost)s,
-    reserved_tokens = use.reserved_tokens - held.reserved_tokens,
-    reserved_cost_usd = use.reserved_cost_usd - held.reserved_cost_usd
-FROM agentic_runstate held
-WHERE held.run_id = %(run)s AND use.tenant_id = held.tenant_id AND use.day = held.counted_on
-"""
-_SETTLE_SHARE = """
-WITH mine AS (
+# Terms of the statement that ends a run, after the term `held`, which is the run's state with its caller: what the run
+# used takes the place of what was reserved for it. The day's row comes first, as where a run is counted: who locks the
+# same rows in the same order waits, but not for ever.
+SETTLED = b"""
+day AS (
+    UPDATE agentic_dailyuse use SET tokens = use.tokens + %(tokens)s, cost_usd = use.cost_usd + %(cost)s,
+        reserved_tokens = use.reserved_tokens - held.reserved_tokens,
+        reserved_cost_usd = use.reserved_cost_usd - held.reserved_cost_usd
+    FROM held WHERE use.tenant_id = held.tenant_id AND use.day = held.counted_on
+    RETURNING use.day
+), mine AS (
     UPDATE agentic_calleruse use SET tokens = use.tokens + %(tokens)s, cost_usd = use.cost_usd + %(cost)s,
         reserved_tokens = use.reserved_tokens - held.reserved_tokens,
         reserved_cost_usd = use.reserved_cost_usd - held.reserved_cost_usd
-    FROM agentic_runstate held JOIN agentic_run run ON run.id = held.run_id
-    WHERE held.run_id = %(run)s AND use.tenant_id = held.tenant_id AND use.day = held.counted_on
-        AND use.caller = run.caller
+    FROM held, day WHERE use.tenant_id = held.tenant_id AND use.day = day.day AND use.caller = held.caller
 )
-UPDATE agentic_runstate SET counted_on = NULL, reserved_tokens = 0, reserved_cost_usd = 0 WHERE run_id = %(run)s
 """
 _TODAY = """
 SELECT coalesce(use.used, 0), coalesce(use.tokens, 0), coalesce(use.cost_usd, 0), today.day, today.timezone, today.now
@@ -213,7 +211,7 @@ async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Nee
         raise AgenticSearchOff
     share = caps.share
     asked = {"tenant": tenant, "cap": caps.runs, "caller": caller, "share": share.runs}
-    row = await (await conn.execute(_TAKE, asked)).fetchone()
+    row = await (await conn.execute(_TAKE, asked, prepare=True)).fetchone()
     if row is None:
         raise await _reached(conn, tenant, Amount("runs", "tenant", caps.runs, caps.runs))
     if row[_COLUMNS] is None:
@@ -230,14 +228,12 @@ async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Nee
     return taken
 
 
-async def settle(conn: Connection, run: int, usage: Usage) -> None:
-    """Put what *run* used in the place of what was reserved for it.
+def settling(usage: Usage) -> dict[str, object]:
+    """The values of SETTLED for a run that used *usage*.
 
-    For whoever has just ended the run, in the same transaction: so it happens once.
+    For the statement that ends the run, and so `held` it: then it happens once.
     """
-    used = {"run": run, "tokens": usage.prompt + usage.completion, "cost": Decimal(str(usage.cost_usd))}
-    await conn.execute(_SETTLE_DAY, used)
-    await conn.execute(_SETTLE_SHARE, used)
+    return {"tokens": usage.prompt + usage.completion, "cost": Decimal(str(usage.cost_usd))}
 
 
 async def today(conn: Connection, tenant: int) -> Today:

@@ -1,4 +1,4 @@
-"""The doorbell of runs: whoever writes events rings it (`agentic.audit.ring`), and whoever waits for them is woken.
+"""The doorbell of runs: whoever writes events rings it (`agentic.audit.RING`), and whoever waits for them is woken.
 
 Who waits for what is kept and woken by django-eventstream, as for its own streams. Rings come by Postgres: one
 connection of each event loop listens for all who wait there. A ring says only that there may be something new: who is

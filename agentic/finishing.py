@@ -13,8 +13,8 @@ from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
 from agentic import caps, meters, models, sealing
-from agentic.audit import Recorder, ring
-from agentic.callers import Principal, scope_within
+from agentic.audit import RING, Recorder
+from agentic.callers import Principal, ask_rights, told_scope
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Event, Finished, Verified
@@ -22,7 +22,7 @@ from agentic.core.ports import Usage
 from agentic.links import RunChain
 from agentic.mailjson import coverage_json
 from agentic.models import Seal
-from agentic.rows import Clock, Sheet, drawing
+from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -30,6 +30,25 @@ from mailsearch.sessions import Binding, session, writing
 
 Connection = AsyncConnection[TupleRow]
 _CLOSING_SECONDS = 5.0
+# Whoever changes the state ends the run; nobody does it twice. Gives a row to the one who did.
+_END = (
+    b"""WITH held AS (
+    SELECT s.run_id, s.tenant_id, s.counted_on, s.reserved_tokens, s.reserved_cost_usd, r.caller
+    FROM agentic_runstate s JOIN agentic_run r ON r.id = s.run_id
+    WHERE s.run_id = %(run)s AND s.status IN ('queued', 'running')
+    FOR UPDATE OF s
+), """
+    + caps.SETTLED
+    + b"""
+UPDATE agentic_runstate state
+SET status = %(status)s, leased_until = NULL, counted_on = NULL, reserved_tokens = 0, reserved_cost_usd = 0
+FROM held WHERE state.run_id = held.run_id RETURNING state.run_id"""
+)
+# Holds the run's state until it is ended by the same transaction.
+_HOLD = """
+SELECT true FROM agentic_runstate WHERE run_id = %s AND status IN ('queued', 'running')
+    AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp()) FOR UPDATE
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -50,11 +69,13 @@ async def finish(
         raise TypeError("the loop's last event must be Finished")
     for event in before:
         recorder.note(event)
-    async with writing(recorder.binding) as conn:
+    # What is bound is what the run began with: it can only have become less.
+    async with writing(replace(recorder.binding, mailboxes=scope.mailboxes)) as conn:
         ids = await _draw(conn, recorder.drafts)
-        now = scope & await scope_within(conn, principal, Permission.SEARCH_AGENTIC)
-        await _rebind(conn, recorder, now)
-        readable = await _readable(conn, now, recorder.evidence)
+        rights = await ask_rights(conn, principal)
+        there = await _look_for(conn, scope, recorder.evidence)
+        now = scope & await told_scope(rights, principal, Permission.SEARCH_AGENTIC)
+        readable = now.among(await there.fetchall())
         ended = _withdrawn(question, finished, recorder, readable)
         for draft, rows in zip(recorder.drafts, await _drawn(ids, recorder.drafts), strict=True):
             final = draft.verification is finished.verification
@@ -123,7 +144,7 @@ def _still(sentence: Sentence, readable: Collection[str]) -> Sentence:
 
 async def _draw(conn: Connection, drafts: Sequence[Verified]) -> AsyncCursor[TupleRow]:
     """Ids for the rows of all sentences of *drafts*. Within a pipeline it does not wait."""
-    return await conn.execute(drawing(models.Sentence, sum(len(one.verification.sentences) for one in drafts)))
+    return await draw(conn, models.Sentence, sum(len(one.verification.sentences) for one in drafts))
 
 
 async def _drawn(cursor: AsyncCursor[TupleRow], drafts: Sequence[Verified]) -> list[list[int]]:
@@ -132,18 +153,14 @@ async def _drawn(cursor: AsyncCursor[TupleRow], drafts: Sequence[Verified]) -> l
     return [list(islice(ids, len(one.verification.sentences))) for one in drafts]
 
 
-async def _rebind(conn: Connection, recorder: Recorder, scope: Scope) -> None:
-    bound = list(recorder.binding.statements())
-    for statement in replace(recorder.binding, mailboxes=scope.mailboxes).statements():
-        if statement not in bound:
-            await conn.execute(statement)
-
-
-async def _readable(conn: Connection, scope: Scope, ids: frozenset[str]) -> frozenset[str]:
+async def _look_for(conn: Connection, scope: Scope, ids: frozenset[str]) -> AsyncCursor[TupleRow]:
+    """Ask where in *scope* the messages *ids* lie. Within a pipeline it does not wait."""
     condition, values = scope.condition("m")
-    statement = sql.SQL("SELECT public_id FROM mailsearch_message m WHERE m.public_id = ANY(%(ids)s) AND ") + condition
-    cursor = await conn.execute(statement, {"ids": list(ids), **values})
-    return frozenset(str(row[0]) for row in await cursor.fetchall())
+    statement = sql.SQL(
+        "SELECT m.public_id, m.folder_id, m.received_at FROM mailsearch_message m"
+        " WHERE m.public_id = ANY(%(ids)s) AND {}"
+    ).format(condition)
+    return await conn.execute(statement, {"ids": list(ids), **values}, prepare=True)
 
 
 async def _write_end(
@@ -173,51 +190,33 @@ async def _write_end(
         **({} if answer_text is None else {"answer_text": answer_text}),
     )
     status = "cancelled" if finished.reason == "cancelled" else "finished"
-    changed = await _change_status(conn, recorder.run, status)
-    await caps.settle(conn, recorder.run, finished.usage)
-    return await _seal(conn, recorder, changed)
+    return await _seal(conn, recorder, status, finished.usage)
 
 
-async def _seal(
-    conn: Connection, recorder: Recorder, changed: AsyncCursor[TupleRow] | None = None
-) -> Mapping[str, object]:
-    """The last event, and the run's chain closed. Raises AuditUnavailable where *changed* found no open run.
+async def _seal(conn: Connection, recorder: Recorder, status: str, usage: Usage) -> Mapping[str, object]:
+    """The last event, the run's state and use, and its chain closed. Raises AuditUnavailable where it has ended.
 
-    Within a pipeline it is looked at no earlier, so that all comes back in one trip.
+    Within a pipeline that is looked at no earlier, so that all comes back in one trip.
     """
     recorder.add_event(name="done", phase="answer", step=None, data={})
-    await recorder.sheet.write(conn)
-    await ring(conn, recorder.tenant, recorder.public_id)
+    values = {"run": recorder.run, "status": status, **caps.settling(usage)}
+    ended = await recorder.sheet.write(conn, _END + RING, values | recorder.bell)
     # Taken last, since the tenant's other runs wait for it from here on.
     place = await sealing.take(conn, recorder.tenant)
-    if changed is not None:
-        await _check_changed(changed)
+    await _check(ended)
     chain = recorder.chain
     return await sealing.seal(conn, place, recorder.tenant, Seal.Kind.RUN, recorder.run, chain, recorder.public_id)
 
 
-async def _check_changed(changed: AsyncCursor[TupleRow]) -> None:
-    if await changed.fetchone() is None:
+async def _check(open_run: AsyncCursor[TupleRow]) -> None:
+    if await open_run.fetchone() is None:
         raise AuditUnavailable("the run was closed by somebody else")
-
-
-async def _change_status(
-    conn: Connection, run: int, status: str, *, only_left_over: bool = False
-) -> AsyncCursor[TupleRow]:
-    """Whoever changes the state ends the run; nobody does it twice. Gives a row to the one who did."""
-    return await conn.execute(
-        "UPDATE agentic_runstate SET status = %s, leased_until = NULL"
-        " WHERE run_id = %s AND status IN ('queued', 'running')"
-        " AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp()) RETURNING run_id",
-        (status, run, only_left_over),
-    )
 
 
 async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over: bool = False) -> None:
     async with session(recorder.binding) as conn:
-        await _check_changed(await _change_status(conn, recorder.run, status, only_left_over=only_left_over))
+        await _check(await conn.execute(_HOLD, (recorder.run, only_left_over)))
         so_far = await _so_far(conn, recorder.run)
-        await caps.settle(conn, recorder.run, so_far.usage)
         recorder.seq = so_far.seq
         recorder.began = time.monotonic() - so_far.ms / 1000
         # What this process remembers of the chain may not have been committed.
@@ -247,7 +246,7 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
             cost_usd=so_far.cost_usd,
             model=so_far.model,
         )
-        sealed = await _seal(conn, recorder)
+        sealed = await _seal(conn, recorder, status, so_far.usage)
     sealing.log(sealed)
     meters.closed(outcome, reason, so_far.ms / 1000)
 

@@ -44,7 +44,7 @@ async def asked(conn: AsyncConnection[TupleRow], tenant: int) -> AsyncCursor[Tup
     """Ask what holds for *tenant* now; `told` reads the answer. Within a pipeline it does not wait."""
     # Of several rows of defaults the first counts, so it comes last.
     statement = stored.select(AgentPolicy, "WHERE t.tenant_id = %s OR t.tenant_id IS NULL ORDER BY t.id DESC")
-    return await conn.execute(statement, [tenant])
+    return await conn.execute(statement, [tenant], prepare=True)
 
 
 async def told(cursor: AsyncCursor[TupleRow], tenant: int) -> EffectivePolicy:

@@ -1,7 +1,7 @@
 """Rows of the audit, written over psycopg: with their words apart, and bound to the row before where they are chained.
 
-Rows are collected on a sheet and written together: one statement a table, which takes them as one JSON array and so
-reads the same however many they are. Nothing here waits for an answer.
+Rows are collected on a sheet and written together: one statement for all tables, which takes the rows of each as one
+JSON array and so reads the same however many they are. Nothing here waits for an answer.
 """
 
 import json
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.db.models import Field, JSONField, Model
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
 from agentic import links
@@ -74,12 +74,22 @@ class Sheet:
         if text is not None:
             self._put_text(table, text, values)
 
-    async def write(self, conn: Connection) -> None:
-        """Insert all rows, table by table as they were first named. Then the sheet is empty."""
+    async def write(
+        self, conn: Connection, last: bytes = b"SELECT", values: Mapping[str, object] | None = None
+    ) -> AsyncCursor[TupleRow]:
+        """Insert all rows, and do what the statement *last* says with *values*, all as one. Then the sheet is empty.
+
+        Gives what *last* gives. It sees nothing yet of what is inserted beside it.
+        """
+        statement, rows = self.statement(last)
+        return await conn.execute(statement, {**(values or {}), **rows}, prepare=True)
+
+    def statement(self, last: bytes) -> tuple[bytes, Mapping[str, object]]:
+        """The statement that `write` sends, and the values of the rows in it. Then the sheet is empty."""
         rows, given = self._rows, self._given
         self._rows, self._given = {}, {}
-        for table, of_table in rows.items():
-            await conn.execute(_insertion(table, given[table]), [_encode(of_table)])
+        tables = tuple((table, given[table]) for table in rows)
+        return _together(tables, last), {table._meta.db_table: _encode(of_table) for table, of_table in rows.items()}
 
     def _put(self, table: type[Model], names: frozenset[str], row: Mapping[str, object]) -> None:
         columns = {str(one.column): row[one.name] for one in _columns(table, names)}
@@ -100,11 +110,18 @@ class Sheet:
         self._put(PayloadText, frozenset(row), row)
 
 
-def drawing(table: type[Model], count: int = 1) -> sql.Composed:
-    """A query for *count* ids of rows of *table* to come: so that others can name them before they are there."""
-    return sql.SQL("SELECT nextval(pg_get_serial_sequence({}, 'id')) FROM generate_series(1, {})").format(
-        sql.Literal(table._meta.db_table), sql.Literal(count)
-    )
+async def draw(conn: Connection, table: type[Model], count: int = 1) -> AsyncCursor[TupleRow]:
+    """Ask for *count* ids of rows of *table* to come: so that others can name them before they are there.
+
+    Within a pipeline it does not wait.
+    """
+    return await conn.execute(_drawing(table), [count], prepare=True)
+
+
+@lru_cache(64)
+def _drawing(table: type[Model]) -> bytes:
+    statement = sql.SQL("SELECT nextval(pg_get_serial_sequence({}, 'id')) FROM generate_series(1, %s)")
+    return statement.format(sql.Literal(table._meta.db_table)).as_bytes(None)
 
 
 @lru_cache(64)
@@ -125,12 +142,26 @@ def _columns(table: type[Model], names: frozenset[str]) -> Columns:
     )
 
 
+@lru_cache(256)
+def _together(tables: tuple[tuple[type[Model], frozenset[str]], ...], last: bytes) -> bytes:
+    """One statement that inserts the rows of each table and ends with *last*."""
+    terms = b", ".join(_insertion(table, names) for table, names in tables)
+    if not terms:
+        return last
+    own = last.removeprefix(b"WITH ")
+    return b"WITH " + terms + (b" " if own == last else b", ") + own
+
+
 @lru_cache(64)
 def _insertion(table: type[Model], names: frozenset[str]) -> bytes:
-    """The statement that inserts the rows of a JSON array. What a row does not name is NULL."""
-    statement = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM json_populate_recordset(NULL::{0}, %s::json)").format(
+    """The term that inserts the rows of a JSON array, called as the table is. What a row does not name is NULL."""
+    statement = sql.SQL(
+        "{2} AS (INSERT INTO {0} ({1}) SELECT {1} FROM json_populate_recordset(NULL::{0}, {3}::json))"
+    ).format(
         sql.Identifier(table._meta.db_table),
         sql.SQL(", ").join(sql.Identifier(str(column.column)) for column in _columns(table, names)),
+        sql.Identifier(f"new_{table._meta.model_name}"),
+        sql.Placeholder(table._meta.db_table),
     )
     return statement.as_bytes(None)
 

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 from agentic.chain import TABLES
 from agentic.links import ZERO, RunChain
 from agentic.models import Seal
-from agentic.tenant_chain import ADD, MOVE, TAKE, entry
+from agentic.tenant_chain import ADD_AND_MOVE, TAKE, entry
 
 Connection = AsyncConnection[TupleRow]
 _log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ async def take(conn: Connection, tenant: int) -> AsyncCursor[TupleRow]:
 
     Gives what `seal` needs; within a pipeline it does not wait.
     """
-    return await conn.execute(TAKE, {"tenant": tenant, "zero": ZERO})
+    return await conn.execute(TAKE, {"tenant": tenant, "zero": ZERO}, prepare=True)
 
 
 async def seal(
@@ -31,8 +31,7 @@ async def seal(
     taken = await place.fetchone()
     assert taken is not None
     values = entry(tenant, kind, subject, row, chain.count, chain.head, taken)
-    await conn.execute(ADD, values)
-    await conn.execute(MOVE, values)
+    await conn.execute(ADD_AND_MOVE, values, prepare=True)
     return values
 
 

@@ -30,6 +30,7 @@ INSERT INTO agentic_seal (tenant_id, number, at, kind, subject, row, count, head
 VALUES (%(tenant)s, %(number)s, %(at)s, %(kind)s, %(subject)s, %(row)s, %(count)s, %(head)s, %(hash)s, %(signature)s)
 """
 MOVE = "UPDATE agentic_tenantchain SET head = %(hash)s WHERE tenant_id = %(tenant)s"
+ADD_AND_MOVE = f"WITH added AS ({ADD}) {MOVE}"
 
 
 class TenantChain(models.Model):
@@ -94,8 +95,7 @@ def append(tenant: int, kind: str, subject: str, row: int, count: int, head: byt
         taken = cursor.fetchone()
         assert taken is not None
         values = entry(tenant, kind, subject, row, count, head, taken)
-        cursor.execute(ADD, values)
-        cursor.execute(MOVE, values)
+        cursor.execute(ADD_AND_MOVE, values)
     return int(taken[0])
 
 

@@ -71,6 +71,19 @@ class Scope:
         """Only these mailboxes, of those already in scope."""
         return replace(self, folders=frozenset(pair for pair in self.folders if pair[1] in mailbox_ids))
 
+    def among(self, messages: Iterable[tuple[str, int, datetime]]) -> frozenset[str]:
+        """Ids of those of *messages* (id, folder id, `received_at`) that lie within folders and window.
+
+        For messages that a wider scope gave, which left out what is quarantined or deleted.
+        """
+        folders = frozenset(self.folder_ids)
+        folders, begin, end = frozenset(self.folder_ids), self.received_from, self.received_until
+        return frozenset(
+            one
+            for one, folder, received in messages
+            if folder in folders and (begin is None or received >= begin) and (end is None or received < end)
+        )
+
     def binding(self, *, statement_timeout_ms: int = 0) -> Binding:
         return Binding(self.tenant, self.mailboxes, statement_timeout_ms=statement_timeout_ms)
 

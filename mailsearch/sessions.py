@@ -12,7 +12,7 @@ import asyncio
 import select
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,6 +29,8 @@ from psycopg_pool import AsyncConnectionPool
 from mailsearch.meters import POOL_WAIT_SECONDS
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
+# Statements are prepared where they say so, and by themselves never: a plan that suits every caller's scope suits none.
+_ONLY_WHERE_ASKED = 1 << 30
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
@@ -44,14 +46,21 @@ class Binding:
     # Milliseconds after which Postgres stops a statement; 0 leaves the server's own limit.
     statement_timeout_ms: int = 0
 
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The values by the names of the settings, the empty ones too: nothing of a transaction before may stay."""
+        values = {
+            "app.tenant": "" if self.tenant is None else str(self.tenant),
+            "app.mailboxes": _array(self.mailboxes),
+            "app.quarantined": "included" if self.include_quarantined else "",
+            "app.audit": _array(self.audit),
+        }
+        timeout = {"statement_timeout": str(self.statement_timeout_ms)} if self.statement_timeout_ms else {}
+        return {**values, **timeout}
+
     def statements(self) -> Iterator[sql.Composed]:
-        """One `SET LOCAL` for each setting, the empty ones too: nothing of a transaction before may stay."""
-        yield _set_local("app.tenant", "" if self.tenant is None else str(self.tenant))
-        yield _set_local("app.mailboxes", _array(self.mailboxes))
-        yield _set_local("app.quarantined", "included" if self.include_quarantined else "")
-        yield _set_local("app.audit", _array(self.audit))
-        if self.statement_timeout_ms:
-            yield sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(self.statement_timeout_ms))
+        """One `SET LOCAL` for each setting."""
+        return (_set_local(name, value) for name, value in self.settings.items())
 
 
 def _set_local(name: str, value: str) -> sql.Composed:
@@ -96,15 +105,27 @@ async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
 
 @asynccontextmanager
 async def writing(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
-    """The same in one trip to the database once it has begun, for statements of which none waits for another's.
+    """The same in one trip to the database, for statements of which none waits for another's.
 
     Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end.
     """
-    async with _connection() as conn:
-        await conn.execute(_beginning(binding))
-        async with conn.pipeline():
-            yield conn
-            await conn.execute("COMMIT")
+    async with _connection() as conn, conn.pipeline():
+        await conn.execute(b"BEGIN", prepare=True)
+        await bind(conn, binding)
+        yield conn
+        await conn.execute(b"COMMIT", prepare=True)
+
+
+async def bind(conn: AsyncConnection[TupleRow], binding: Binding) -> None:
+    """Within an open transaction: see what *binding* names from here on. Within a pipeline it does not wait."""
+    await conn.execute(*_bound(binding), prepare=True)
+
+
+@lru_cache(1000)
+def _bound(binding: Binding) -> tuple[bytes, list[str]]:
+    """The statement that binds a transaction, the same for all bindings, and its values."""
+    names = [sql.SQL("set_config({}, %s, true)").format(sql.Literal(name)) for name in binding.settings]
+    return sql.SQL("SELECT {}").format(sql.SQL(", ").join(names)).as_bytes(None), list(binding.settings.values())
 
 
 @asynccontextmanager
@@ -135,7 +156,7 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         open=False,
         # Else each of them fails one request after the database was restarted.
         check=_check,
-        kwargs={"prepare_threshold": None, "autocommit": True},
+        kwargs={"prepare_threshold": _ONLY_WHERE_ASKED, "autocommit": True},
     )
     await opened.open()
     _pools[loop] = opened

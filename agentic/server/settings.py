@@ -111,7 +111,7 @@ DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
         **_database(),
-        # Prepared plans would ignore a later SET LOCAL.
+        # The ORM composes its statements anew: one that is prepared is rarely asked again.
         "OPTIONS": {"prepare_threshold": None, "pool": {"min_size": 0, "max_size": PM_POOL_SIZE, "timeout": 10}},
         "CONN_MAX_AGE": 0,
         # Else each connection of the pool fails one request after the database was restarted.

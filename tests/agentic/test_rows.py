@@ -1,7 +1,9 @@
-"""Rows of the audit go in together, one statement a table, with any text that mail may hold."""
+"""Rows of the audit go in together, by one statement, with any text that mail may hold."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import psycopg
 import pytest
 
 from agentic.models import CallerAttempt
@@ -30,11 +32,11 @@ def _written(tenant: Tenant, sheet: Sheet) -> list[CallerAttempt]:
         return list(CallerAttempt.objects.filter(tenant=tenant).order_by("pk"))
 
 
-def test_rows_of_a_table_are_written_in_their_order_by_one_statement_and_their_words_by_another() -> None:
+def test_rows_are_written_in_their_order_and_by_one_statement_with_their_words() -> None:
     class Counting:
         statements = 0
 
-        async def execute(self, statement: bytes, values: list[str]) -> None:
+        async def execute(self, statement: bytes, values: Mapping[str, str], *, prepare: bool) -> None:
             self.statements += 1
 
     tenant, sheets, counting = Office().tenant, (Sheet(), Sheet()), Counting()
@@ -43,7 +45,7 @@ def test_rows_of_a_table_are_written_in_their_order_by_one_statement_and_their_w
             _attempt(sheet, tenant, **({"requested": f"folder {number}"} if number % 2 else {}))
     connection: Any = counting
     run(sheets[0].write(connection))
-    assert counting.statements == 2
+    assert counting.statements == 1
     wanted = [f"folder {number}" if number % 2 else "" for number in range(50)]
     assert [row.requested for row in _written(tenant, sheets[1])] == wanted
 
@@ -69,3 +71,20 @@ def test_a_sheet_that_was_written_is_empty() -> None:
     _attempt(sheet, tenant, requested="once")
     assert len(_written(tenant, sheet)) == 1
     assert len(_written(tenant, sheet)) == 1
+
+
+def test_rows_and_what_is_done_beside_them_stand_or_fall_together() -> None:
+    tenant, sheet = Office().tenant, Sheet()
+    _attempt(sheet, tenant, requested="kept by nothing")
+
+    async def write(last: bytes) -> list[Any]:
+        async with session(Binding(audit=frozenset({tenant.pk}))) as conn:
+            return await (await sheet.write(conn, last, {"name": "Renamed", "id": tenant.pk})).fetchall()
+
+    rename = b"UPDATE mailsearch_tenant SET name = %(name)s WHERE id = %(id)s RETURNING name"
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        run(write(b"WITH wrong AS (SELECT 1 / 0 AS n) " + rename.replace(b"WHERE", b"FROM wrong WHERE n = 0 AND")))
+    assert _written(tenant, Sheet()) == []
+    _attempt(sheet, tenant, requested="kept")
+    assert run(write(rename)) == [("Renamed",)]
+    assert [row.requested for row in _written(tenant, Sheet())] == ["kept"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from agentic import caps, runs
+from agentic import caps, finishing, runs
+from agentic.audit import Recorder
 from agentic.caps import Caps, Need
-from agentic.core.ports import Prompt, Reply, Usage
+from agentic.core.ports import Prompt, Reply
 from agentic.llm.wire import Prices
 from agentic.models import AgentPolicy, CallerUse, DailyUse, RunState
 from mailsearch.models import Tenant
@@ -89,8 +90,8 @@ def test_what_a_run_used_takes_the_place_of_what_it_held_and_counts_once() -> No
         assert isinstance(started, runs.Started)
         held = await DailyUse.objects.aget(tenant=jo.tenant)
         await runs.wait(started, runs.launch(started))
-        async with session(Binding(tenant=jo.tenant, audit=frozenset({jo.tenant}))) as conn:
-            await caps.settle(conn, started.run, Usage(5_000, 0, 5_000, 1.0))
+        recorder = Recorder(jo.tenant, started.run, started.public_id, started.began, started.chain, started.clock)
+        await finishing.close_quietly(recorder, "interrupted", "interrupted")
         return held.reserved_tokens, held.reserved_cost_usd, started.public_id
 
     tokens, cost, public_id = run(held_then_used())
