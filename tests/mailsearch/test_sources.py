@@ -48,6 +48,7 @@ def test_a_line_of_prose_that_begins_with_from_divides_nothing(tmp_path: Path) -
         b'From "ann b"@abel.example Wed Mar  4 08:00:00 2026\n',
         b"From ann@abel.example Wed, 4 Mar 2026 09:00:00 +0100\n",
         b"From ann@abel.example Wed Mar  4 08:00 2026\n",
+        b"From ann@abel.example Wed Mar  4 08:00:00 2026 remote from mars\n",
     ],
 )
 def test_from_lines_of_all_writers_begin_a_message_and_date_it(tmp_path: Path, line: bytes) -> None:
@@ -83,14 +84,47 @@ def test_a_line_of_a_megabyte_is_no_border_in_its_middle(tmp_path: Path) -> None
     assert len(read(path)) == 2
 
 
+@pytest.mark.parametrize(
+    "line", [b"From nobody\n", b"From ann@abel.example Mi 4 Mrz 08:00 2026\n", b"From a 2026-03-04\n"]
+)
+def test_a_file_whose_borders_have_no_date_is_divided_above_headers(tmp_path: Path, line: bytes) -> None:
+    prose = b"From here\nto there.\n\nFrom then on\nNote: none\n"
+    path = box(tmp_path / "a.mbox", line, mail(prose.decode()), b"\n", line, mail("Two."))
+    assert bodies(path) == [prose.strip(), b"Two."]
+
+
+def test_a_content_length_is_believed_where_it_leads_to_a_border(tmp_path: Path) -> None:
+    quoting = "One.\n" + FROM.decode() + "Subject: quoted\nEnd."
+    right = mail(quoting, content_length=str(len(quoting)))
+    wrong = mail("Two.", content_length="99999")
+    path = box(tmp_path / "a.mbox", FROM, right, b"\n", FROM, wrong, b"\n", FROM, mail("Three.", content_length="1"))
+    assert bodies(path) == [quoting.encode(), b"Two.", b"Three."]
+
+
+def test_lone_carriage_returns_divide_lines(tmp_path: Path) -> None:
+    path = box(tmp_path / "a.mbox", (FROM + mail("One.") + b"\n" + FROM + mail("Two.")).replace(b"\n", b"\r"))
+    assert bodies(path) == [b"One.", b"Two."]
+
+
+def test_headers_of_mail_programs_give_flags_and_their_own_data_is_no_mail(tmp_path: Path) -> None:
+    own = b"Subject: DON'T DELETE THIS MESSAGE -- FOLDER INTERNAL DATA\nX-IMAP: 1 2\n\nInternal.\n"
+    written = [{"status": "RO", "x_status": "AF"}, {"status": "O"}, {"x_mozilla_status": "0009"}]
+    path = box(tmp_path / "a.mbox", FROM, own, *(b"\n" + FROM + mail(**one) for one in written))
+    assert [one.flags for one in read(path)] == [("seen", "answered", "flagged"), (), ("seen", "deleted")]
+
+
 def test_labels_of_takeout_give_folder_and_flags(tmp_path: Path) -> None:
     labels = ["Inbox,Important,Opened", "Sent,Starred", "=?UTF-8?Q?Rechnungen_M=C3=A4rz?=,Archived,Unread", "Spam"]
+    labels += ["=?UTF-8?Q?Posteingang,Ge=C3=B6ffnet?=", '"Roof, new",Unread', "Archived,Category Updates,Opened"]
     path = box(tmp_path / "a.mbox", *(FROM + mail(x_gmail_labels=one) + b"\n" for one in labels))
     assert [(one.folder, one.flags) for one in read(path)] == [
         ("", ("seen",)),
         ("Sent", ("flagged",)),
         ("Rechnungen März", ()),
         ("Junk", ()),
+        ("", ("seen",)),
+        ("Roof, new", ()),
+        ("Archive", ("seen",)),
     ]
 
 
