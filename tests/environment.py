@@ -13,3 +13,6 @@ os.environ["PM_DATA"] = "-".join(filter(None, (_data, os.environ.get("PYTEST_XDI
 # A database of each session's own, so that several sessions can share one server.
 os.environ["PM_DATABASE_NAME"] = f"test_{os.getpid()}"
 os.environ["PM_SECRET_KEY"] = "only-for-tests-" * 4
+# Nothing here speaks TLS to the world, and to load its certificates costs each HTTP client 30 ms. There are none here.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
