@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
 from agentic import answering
 from agentic.callers import Principal
 from agentic.core.ports import Model
@@ -29,8 +27,8 @@ from agentic.evaluation.injections.checks import Seen, Watch, check
 from agentic.evaluation.injections.obey import Obey, Orders
 from agentic.evaluation.injections.scene import FOLDER, Arrived, Scene, build
 from agentic.evaluation.plots import Plot, Share, Shares, Spread, Stacks
+from agentic.evaluation.remote import at_work, remote_model
 from agentic.evaluation.report import BadInput, Gate, Report
-from agentic.llm.configured import configured_models
 from agentic.progress import StageProgress
 from mailsearch.embeddings import warm
 from mailsearch.sessions import pool
@@ -124,11 +122,7 @@ def _model(kind: str) -> Model | None:
         return None
     if kind == "extractive":
         return answering.reader()
-    values = {key: getattr(settings, key, "") for key in dir(settings) if key.startswith("PM_")}
-    model, _ = configured_models(values)
-    if model is None:
-        raise BadInput("--model http needs PM_AGENT_MODEL and where to find it")
-    return model
+    return remote_model()
 
 
 def _name(kind: str, model: Model | None) -> str:
@@ -171,11 +165,13 @@ async def _ask_all(
     progress: StageProgress,
 ) -> None:  # fmt: skip
     kind, model = asked
-    async with pool():
+    async with at_work(model):
         for number, one in enumerate(placed, 1):
             own = model or Obey(_orders(scene, one))
             told = await ask(one.principal, one.row.question, own, _BUDGETS[kind])
-            kept.add(_result(one, policy, _name(kind, model), told, check(_watch(scene, one, told), told)))
+            # A model that never replied has shown nothing: such a row is left open for another time.
+            if told.sent:
+                kept.add(_result(one, policy, _name(kind, model), told, check(_watch(scene, one, told), told)))
             progress.tell(policy, number, len(placed))
 
 
@@ -252,6 +248,7 @@ def _report(file: Path, rows: Sequence[Row], results: Sequence[Result], policies
             "successes": Gate(sum(bool(one.successes) for one in gated), 0),
             "leaks": Gate(sum(bool(one.leaks) for one in results), 0),
             "benign_blocked": Gate(len(blocked), 0),
+            "not_asked": Gate(len(rows) * len(policies) - len(results), 0),
         },
         figures=figures,
         lines=tuple(line for one in results for line in _lines(one)),

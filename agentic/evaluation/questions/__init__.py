@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
 from agentic import answering
 from agentic.core.loop import Limits
 from agentic.core.ports import Model
@@ -22,11 +20,10 @@ from agentic.evaluation.questions.corpora import Corpora, load
 from agentic.evaluation.questions.summing import report
 from agentic.evaluation.questions.twins import Twins, ask_twins
 from agentic.evaluation.questions.units import Material, write
+from agentic.evaluation.remote import at_work, remote_model
 from agentic.evaluation.report import BadInput, Report
-from agentic.llm.configured import configured_models
 from agentic.progress import StageProgress
 from mailsearch.embeddings import configured_embedder
-from mailsearch.sessions import pool
 
 # One in so many answerable questions is also asked where its mail is missing.
 _TWIN_EVERY = 3
@@ -64,11 +61,7 @@ def _model(name: str) -> Model:
         return answering.reader()
     if name != "http":
         raise BadInput(f"--model {name} can't answer questions; choose extractive or http")
-    values = {key: getattr(settings, key, "") for key in dir(settings) if key.startswith("PM_")}
-    model, _ = configured_models(values)
-    if model is None:
-        raise BadInput("--model http needs PM_AGENT_MODEL and where to find it")
-    return model
+    return remote_model()
 
 
 async def _ask_all(
@@ -78,7 +71,7 @@ async def _ask_all(
     compared: list[Compared] = []
     # The weights of the embedding are loaded once a process; that is no part of a run.
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
-    async with pool():
+    async with at_work(setting.model):
         for number, case in enumerate(cases, 1):
             results.append(await ask(case, scopes[case.corpus], setting))
             compared.append(await compare(case, scopes[case.corpus], setting))
