@@ -315,10 +315,18 @@ class SearchDocument(MailRow):
     words = SearchVectorField()
     # Number of words, for length normalisation (BM25).
     length = models.IntegerField(default=0)
+    # The message's, put here by triggers (migrations/0014), so that a search need not look at it.
+    folder_id = models.BigIntegerField(editable=False)
+    received_at = models.DateTimeField(editable=False)
+    deleted = models.BooleanField(editable=False)
+    # The beginning of `words_sha256`, which copies share; None without words.
+    words_key = models.BigIntegerField(null=True, editable=False)
+    # [mailbox and week of arrival, minus the mailbox], so that the index of words knows them, too.
+    places = ArrayField(models.BigIntegerField(), editable=False)
 
     class Meta:
         # New entries wait in a list, which searches read too, to be taken in together (ingest.store.tidy_index).
-        indexes = [GinIndex(fields=["words"], name="search_document_words", fastupdate=True)]
+        indexes = [GinIndex(fields=["words", "places"], name="search_document_words", fastupdate=True)]
 
 
 class Passage(MailRow):

@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg import AsyncConnection, sql
@@ -11,11 +13,9 @@ from mailsearch.embeddings import configured_embedder
 from mailsearch.hits import Coverage
 from mailsearch.scope import Scope
 
-_LATEST = """
-SELECT max(latest.imported_at) FROM unnest(%(mailboxes)s::bigint[]) AS b (id), LATERAL (
-    SELECT m.imported_at FROM mailsearch_message m WHERE m.mailbox_id = b.id AND {}
-    ORDER BY m.imported_at DESC LIMIT 1) AS latest
-"""
+_STANDING = "SELECT * FROM mail_search.standing(%s, %s, %s, %s)"
+# A scope of so little of the store that mail of others is better kept away from in the index of words.
+_SMALL = 0.25
 _MESSAGES = "SELECT count(*), min(m.received_at), max(m.received_at) FROM mailsearch_message m WHERE {}"
 _PASSAGES = """
 SELECT count(*), count(v.id) FROM mailsearch_message m JOIN mailsearch_passage p ON p.message_id = m.id
@@ -36,26 +36,43 @@ _NOTHING = Coverage(0, None, None, None, 1.0, 0)
 _counted: dict[tuple[str, datetime | None], tuple[float, Coverage]] = {}
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a search needs to know of its scope first."""
+
+    # When the newest mail in scope came into the index; None where there is none.
+    indexed_until: datetime | None
+    # What of its text the tenant lets go to models elsewhere.
+    may_leave: str
+    # In how many messages of the scope's mailboxes each lexeme occurs that was asked for, as far as they are counted.
+    documents: Mapping[str, int]
+    # Messages of those mailboxes, as far as they are counted.
+    counted: int
+    # Whether that is a small part of the store.
+    small: bool
+
+
 async def of(scope: Scope) -> Coverage:
     """Counts over the scope alone, made anew when mail came in, and else when they are ten seconds old.
 
     Counting touches every message of the scope: far more than a question costs otherwise.
     """
     async with scope.reading() as conn:
-        until = await indexed_until(conn, scope)
+        known = await standing(conn, scope)
+        until = known.indexed_until
         key = (scope.version, until)
         moment, coverage = _counted.get(key, (-math.inf, _NOTHING))
         if time.monotonic() - moment > _FRESH_SECONDS:
-            coverage = await _count(conn, scope, until)
+            coverage = await _count(conn, scope, known)
             if len(_counted) >= _SCOPES_AT_MOST:
                 _counted.clear()
             _counted[key] = time.monotonic(), coverage
     return coverage
 
 
-async def _count(conn: AsyncConnection[TupleRow], scope: Scope, until: datetime | None) -> Coverage:
+async def _count(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing) -> Coverage:
     condition, values = scope.condition("m")
-    model = configured_embedder(await may_leave(conn, scope)).name
+    model = configured_embedder(known.may_leave).name
     async with conn.pipeline():
         asked = [
             await conn.execute(sql.SQL(_MESSAGES).format(condition), values),
@@ -69,7 +86,7 @@ async def _count(conn: AsyncConnection[TupleRow], scope: Scope, until: datetime 
         messages_in_scope=counted[0],
         received_from=counted[1],
         received_to=counted[2],
-        indexed_until=until,
+        indexed_until=known.indexed_until,
         embedded_share=round(passages[1] / passages[0], 3) if passages[0] else 1.0,
         attachments_unread=unread[0],
         sources=tuple(
@@ -84,13 +101,19 @@ async def _count(conn: AsyncConnection[TupleRow], scope: Scope, until: datetime 
     )
 
 
-async def indexed_until(conn: AsyncConnection[TupleRow], scope: Scope) -> datetime | None:
-    """When the newest mail in scope came into the index; None where there is none."""
-    condition, values = scope.condition("m")
-    statement = sql.SQL(_LATEST).format(condition)
-    row = await _row(conn, statement, values | {"mailboxes": sorted(scope.mailboxes)})
-    latest: datetime | None = row[0]
-    return latest
+async def standing(conn: AsyncConnection[TupleRow], scope: Scope, lexemes: Sequence[str] = ()) -> Standing:
+    """How *scope* stands, in one trip to the database."""
+    cursor = await conn.execute(_STANDING, [scope.folder_ids, scope.received_from, scope.received_until, list(lexemes)])
+    row = await cursor.fetchone()
+    assert row is not None  # the function always gives one
+    latest, leaves, documents, counted, stored = row
+    return Standing(
+        indexed_until=latest,
+        may_leave=leaves or "nothing",
+        documents=dict(zip(lexemes, documents, strict=True)),
+        counted=counted or 0,
+        small=(counted or 0) < _SMALL * stored,
+    )
 
 
 async def may_leave(conn: AsyncConnection[TupleRow], scope: Scope) -> str:
@@ -98,10 +121,3 @@ async def may_leave(conn: AsyncConnection[TupleRow], scope: Scope) -> str:
     cursor = await conn.execute("SELECT may_leave FROM mailsearch_tenant WHERE id = %s", [scope.tenant])
     row = await cursor.fetchone()
     return str(row[0]) if row else "nothing"
-
-
-async def _row(conn: AsyncConnection[TupleRow], statement: sql.Composed, values: dict[str, object]) -> TupleRow:
-    cursor = await conn.execute(statement, values)
-    row = await cursor.fetchone()
-    assert row is not None  # an aggregate always gives a row
-    return row

@@ -22,7 +22,6 @@ from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.meters import measured
 from mailsearch.scope import Scope
 from mailsearch.search import keyword, semantic, showing
-from mailsearch.search.coverage import indexed_until, may_leave
 from mailsearch.search.folding import Folded, folded, spread
 from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
 from mailsearch.search.narrowing import Narrowing, narrow
@@ -140,11 +139,9 @@ async def _understand(conn: Session, scope: Scope, request: SearchRequest) -> _A
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
     narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused, parsed.unwanted)
-    plan = await keyword.plan(conn, scope, parsed)
-    indexed = await indexed_until(conn, scope)
-    leaves = await may_leave(conn, scope) if mode != "keyword" else ""
+    plan, known = await keyword.plan(conn, scope, parsed)
     limit = max(1, min(request.limit, MOST_HITS))
-    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, limit, indexed, leaves)
+    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, limit, known.indexed_until, known.may_leave)
 
 
 async def _find_words(conn: Session, asked: _Asked) -> _Found:

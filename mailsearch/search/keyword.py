@@ -6,13 +6,14 @@ mailboxes, so that nobody's ranking tells about mail outside of what they may re
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope
+from mailsearch.search.coverage import Standing, standing
 from mailsearch.search.lexemes import Expression, all_of, any_of, expression, plain_words
 from mailsearch.search.narrowing import Narrowing
 from mailsearch.search.paging import DEEPEST
@@ -28,10 +29,16 @@ _SHORTEST_STEM = 3
 _ENGLISH = "english_stem"
 # What the server's dictionaries make of a word; they never change.
 _WORDS_KEPT = 20_000
+# What of a narrowing is the scope itself; whatever else there is, is a filter.
+_OF_SCOPE = frozenset({"folders", "received_from", "received_until"})
 _RANKED = """
-SELECT m.id, r.score, r.copies, r.total FROM mail_search.ranked(
-    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s, %(folded)s
-) AS r JOIN mailsearch_message m ON m.id = r.message_id WHERE {} ORDER BY r.place
+SELECT message_id, score, copies, total FROM mail_search.ranked(
+    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s, %(folded)s) ORDER BY place
+"""
+_BEST = """
+SELECT * FROM mail_search.best(
+    %(folders)s, %(from)s, %(until)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(forms)s, %(caps)s, %(expected)s,
+    %(small)s, %(depth)s, %(folded)s)
 """
 _lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
 
@@ -46,6 +53,8 @@ class WeightedTerm:
     stop: bool = False
     documents: int = 0
     weight: float = 1.0
+    # About how many messages hold it, to look for them in the way that is quickest.
+    expected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +66,8 @@ class KeywordPlan:
     is_question: bool = False
     # Lexemes that show in an excerpt why a message was found, with the weight of their term.
     lexemes: Mapping[str, float] = field(default_factory=dict)
+    # Whether the scope is a small part of the store.
+    small: bool = False
 
     @property
     def strict(self) -> str | None:
@@ -69,6 +80,16 @@ class KeywordPlan:
         required = [term.expression.tsquery for term in self.terms if term.required]
         optional = [term.expression.tsquery for term in self._rarest()]
         return self._without_excluded([*required, *([any_of(optional)] if len(optional) > 1 else optional)])
+
+    @property
+    def expected(self) -> list[int]:
+        """About how many messages match `strict`, and `broad`, at most."""
+        counts = [term.expected for term in self.terms]
+        required = [term.expected for term in self.terms if term.required]
+        return [
+            min(counts, default=0),
+            min([*required, sum(term.expected for term in self._rarest()) or sum(required)]),
+        ]
 
     def _rarest(self) -> list[WeightedTerm]:
         optional = sorted((term for term in self.terms if not term.required), key=lambda term: term.documents)
@@ -99,8 +120,9 @@ class KeywordHits:
     total_is_exact: bool = True
 
 
-async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuery) -> KeywordPlan:
-    """Look up the query's words: their stems, which say nothing, and how rare the others are."""
+async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuery) -> tuple[KeywordPlan, Standing]:
+    """Look up the query's words: their stems, which say nothing, and how rare the others are in *scope*, which is
+    looked at on the way."""
     wanted = [one for term in parsed.terms for one in term.alternatives] + list(parsed.exclusions)
     stems, stops = await _stems(conn, sorted({word for one in wanted for word in plain_words(one)}))
     terms = [found for term in parsed.terms if (found := _weighted(term, stems, stops)) is not None]
@@ -109,15 +131,19 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
         terms = [term for term in terms if term.required or not term.stop]
     terms = list({term.expression.tsquery: term for term in terms}.values())
     unwanted = [expression(one, stems) for one in parsed.exclusions]
-    terms = await _with_rarity(conn, scope, terms)
+    known = await standing(conn, scope, sorted({one for term in terms for one in _lexemes_of(term)}))
+    terms = await _with_rarity(conn, scope, terms, known)
     return KeywordPlan(
         terms=tuple(terms),
         excluded=tuple(one.tsquery for one in unwanted if one is not None),
         is_question=parsed.is_question,
-        lexemes={
-            one: term.weight for term in terms for slot in term.expression.slots for one in slot if one not in stops
-        },
-    )
+        lexemes={one: term.weight for term in terms for one in _lexemes_of(term) if one not in stops},
+        small=known.small,
+    ), known
+
+
+def _lexemes_of(term: WeightedTerm) -> Iterator[str]:
+    return (one for slot in term.expression.slots for one in slot)
 
 
 async def search(
@@ -136,9 +162,7 @@ async def search(
     strict, broad = plan.strict, plan.broad
     if plan.is_question and len(plan.terms) > 1:
         strict = None
-    condition, values = scope.condition("m")
-    parameters = {
-        "narrow": narrowing.parameter,
+    parameters: dict[str, object] = {
         "strict": strict,
         "broad": None if broad == strict else broad,
         "terms": [term.expression.tsquery for term in plan.terms],
@@ -147,7 +171,19 @@ async def search(
         "depth": depth,
         "folded": folded,
     }
-    cursor = await conn.execute(sql.SQL(_RANKED).format(condition), values | parameters)
+    if plan.terms and narrowing.values.keys() <= _OF_SCOPE:
+        parameters |= {
+            "folders": narrowing.values["folders"],
+            "from": scope.received_from,
+            "until": scope.received_until,
+            "forms": [float(term.expression.forms) for term in plan.terms],
+            "expected": plan.expected,
+            "small": plan.small,
+        }
+        cursor = await conn.execute(_BEST, parameters)
+    else:
+        cursor = await conn.execute(_RANKED, parameters | {"narrow": narrowing.parameter})
+    # Whoever shows a message reads it under row-level security and in scope once more.
     rows = await cursor.fetchall()
     total = int(rows[0][3]) if rows else 0
     whole = sum(term.weight for term in plan.terms) or 1.0
@@ -213,36 +249,23 @@ def _weighted(term: Term, stems: Mapping[str, frozenset[str]], stops: frozenset[
 
 
 async def _with_rarity(
-    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
+    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm], known: Standing
 ) -> list[WeightedTerm]:
     """The terms with the number of messages that hold them and the weight that follows (BM25's idf)."""
+    # A word is as common as its commonest form, a phrase as rare as its rarest word.
+    counts = [min(max(known.documents[lexeme] for lexeme in slot) for slot in term.expression.slots) for term in terms]
+    terms = [replace(term, expected=count) for term, count in zip(terms, counts, strict=True)]
     if len(terms) < 2:
         # There is nothing to weigh it against.
-        return list(terms)
-    if scope.received_from is None and scope.received_until is None:
-        total, counts = await _counted(conn, scope, terms)
-    else:
+        return terms
+    total = max(known.counted, max(counts))
+    if scope.received_from is not None or scope.received_until is not None:
         total, counts = await _exact(conn, scope, terms)
     return [
         replace(term, documents=count, weight=math.log(1 + (total - count + 0.5) / (count + 0.5)))
         for term, one in zip(terms, counts, strict=True)
         for count in [min(one, total)]
     ]
-
-
-async def _counted(
-    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
-) -> tuple[int, list[int]]:
-    lexemes = sorted({lexeme for term in terms for slot in term.expression.slots for lexeme in slot} | {""})
-    cursor = await conn.execute(
-        "SELECT lexeme, sum(documents)::bigint FROM mailsearch_termcount"
-        " WHERE mailbox_id = ANY(%s) AND lexeme = ANY(%s) GROUP BY lexeme",
-        [sorted(scope.mailboxes), lexemes],
-    )
-    counts: dict[str, int] = dict(await cursor.fetchall())
-    # A word is as common as its commonest form, a phrase as rare as its rarest word.
-    found = [min(max(counts.get(lexeme, 0) for lexeme in slot) for slot in term.expression.slots) for term in terms]
-    return max(counts.get("", 0), max(found, default=0)), found
 
 
 async def _exact(conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]) -> tuple[int, list[int]]:

@@ -4,12 +4,14 @@ Both sides cut text with `mailsearch.terms`. A word finds itself unstemmed and b
 may have been stemmed in; an identifier finds itself whole, joined and as its parts in a row.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mailsearch.search.query import Wanted
 from mailsearch.terms import index_tokens, is_dense, parts
 
+_QUOTED = re.compile(r"'(?:[^'\\]|''|\\\\)*'")
 # word → its lexemes, itself among them.
 Stems = Mapping[str, frozenset[str]]
 
@@ -39,6 +41,12 @@ class Expression:
     tsquery: str
     # One set for each word that must be there; any lexeme of a set will do.
     slots: tuple[frozenset[str], ...]
+
+    @property
+    def forms(self) -> int:
+        """Among how many lexemes ts_rank shares what one of them is worth: all, unless some must be there together."""
+        lexemes = _QUOTED.findall(self.tsquery)
+        return 1 if any(sign in self.tsquery for sign in "<&") else len(lexemes)
 
 
 def expression(wanted: Wanted, stems: Stems) -> Expression | None:

@@ -1,6 +1,8 @@
 """Under row-level security the database still uses its indexes, and a pooled connection forgets whom it served."""
 
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -8,11 +10,14 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from mailsearch.hits import Mode, SearchRequest, SearchResult
+from mailsearch.ingest import counting
+from mailsearch.models import Message, TermCount
 from mailsearch.scope import Scope
 from mailsearch.search import engine, semantic
 from mailsearch.search.narrowing import whole
-from mailsearch.sessions import dsn, pool
-from tests.mailsearch.posting import Letter, Office
+from mailsearch.search.paging import encode, fingerprint
+from mailsearch.sessions import bound, dsn, pool
+from tests.mailsearch.posting import START, Letter, Office
 from tests.mailsearch.test_search_isolation import embed
 from tests.mailsearch.test_search_scope import Compass
 
@@ -27,8 +32,8 @@ INSERT INTO mailsearch_message (tenant_id, mailbox_id, folder_id, thread_id, qua
 SELECT %(tenant)s, %(mailbox)s, %(folder)s,
     (SELECT id FROM mailsearch_thread WHERE public_id = 'thr_fill_' || %(mailbox)s),
     false, 'msg_fill_' || %(mailbox)s || '_' || n, sha256(n::text::bytea), sha256(n::text::bytea), '', '{}', '{}',
-    'Filling ' || n, now() - n * interval '1 minute', false, 'en', '', 'unknown', 'unknown', 'unknown', 1, '{}', 0,
-    'word' || n || ' common', '[]', '[]', '', false, 1, '[]', '{}'
+    'Filling ' || n, now() - n * %(apart)s * interval '1 minute', false, 'en', '', 'unknown', 'unknown', 'unknown', 1,
+    '{}', 0, 'word' || n || ' common', '[]', '[]', '', false, 1, '[]', '{}'
 FROM generate_series(1, %(many)s) AS n;
 INSERT INTO mailsearch_searchdocument (tenant_id, mailbox_id, quarantined, message_id, words, length)
 SELECT tenant_id, mailbox_id, false, id, array_to_tsvector(string_to_array(body_text, ' ')), 2
@@ -43,8 +48,8 @@ ANALYZE;
 """
 
 
-def fill(owner_conninfo: str, office: Office, mailbox: str, *, share: int = 1) -> Scope:
-    """Many messages of two words each, and a vector for one in *share* of them."""
+def fill(owner_conninfo: str, office: Office, mailbox: str, *, share: int = 1, apart: int = 1) -> Scope:
+    """Many messages of two words each, *apart* minutes apart, and a vector for one in *share* of them."""
     folder = office.folder(mailbox)
     values = {
         "tenant": office.tenant.pk,
@@ -52,6 +57,7 @@ def fill(owner_conninfo: str, office: Office, mailbox: str, *, share: int = 1) -
         "folder": folder.pk,
         "many": MANY,
         "share": share,
+        "apart": apart,
     }
     with psycopg.ClientCursor(psycopg.connect(owner_conninfo, autocommit=True)) as cursor:
         cursor.execute(_FILL, values)
@@ -87,6 +93,45 @@ def test_a_common_word_is_capped_and_says_so(owner_conninfo: str) -> None:
     assert len(result.hits) == 100
     assert (result.total, result.total_is_exact) == (1_000, False)
     assert result.hits[0].head.subject == "Filling 1"
+
+
+def test_a_common_word_is_looked_for_week_by_week_and_the_newest_are_found(owner_conninfo: str) -> None:
+    """Also in scopes and under filters that leave out most of the newest."""
+    office = Office()
+    scope = fill(owner_conninfo, office, "big", share=MANY, apart=200)
+    counting.count_new(office.mailbox("big"))
+    with psycopg.connect(owner_conninfo) as conn:
+        conn.execute(
+            "UPDATE mailsearch_message SET folder_id = %s WHERE mailbox_id = %s AND subject !~ '[05]$'",
+            [office.folder("big", "Elsewhere").pk, office.mailbox("big").pk],
+        )
+    found = find(scope, "common", limit=100, cursor=encode(700, fingerprint(scope, SearchRequest("common", "keyword"))))
+    assert [hit.head.subject for hit in found.hits] == [f"Filling {5 * n}" for n in range(701, 801)]
+    assert (found.total, found.total_is_exact) == (800, True)
+    until = replace(scope, received_until=datetime.now(UTC) - timedelta(minutes=200 * 1_001))
+    assert [hit.head.subject for hit in find(until, "common", limit=2).hits] == ["Filling 1005", "Filling 1010"]
+    everywhere = find(office.scope("big"), "common", limit=1)
+    assert (everywhere.hits[0].head.subject, everywhere.total_is_exact) == ("Filling 1", False)
+
+
+def test_words_follow_their_message() -> None:
+    office = Office()
+    (message,) = office.post("sales", Letter("harbour"))
+    here, there = (office.scope(folders=[("sales", path)]) for path in ("INBOX", "Archive"))
+
+    def change(**values: Any) -> tuple[int, int, int]:
+        """How often the word is found here, there, and counted."""
+        with bound(office.binding()):
+            Message.objects.filter(pk=message.pk).update(**values)
+            counted = sum(TermCount.objects.filter(lexeme="harbour").values_list("documents", flat=True))
+        return find(here, "harbour").total, find(there, "harbour").total, counted
+
+    assert change(subject="The same") == (1, 0, 1)
+    assert change(folder=office.folder("sales", "Archive")) == (0, 1, 1)
+    assert change(deleted_at_source=START) == (0, 0, 0)
+    assert change(deleted_at_source=None) == (0, 1, 1)
+    assert change(quarantined=True) == (0, 0, 0)
+    assert change(quarantined=False, folder=office.folder("sales")) == (1, 0, 1)
 
 
 def test_approximate_search_uses_the_vector_index_and_brings_as_many_as_there_are(owner_conninfo: str) -> None:
@@ -166,6 +211,9 @@ def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
     [
         "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, '{}', '{}', '{10,10}', 10, true)",
         "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, '{}', '{}', '{10,10}', 10, true)",
+        "mail_search.best('{1}', NULL, NULL, '''harbour''', NULL, '{''harbour''}', '{1}', '{1}', '{10,10}', '{1,1}',"
+        " true, 10, true)",
+        "mail_search.newest('{1}', NULL, NULL, '''harbour''', NULL, '{''harbour''}', '{1}', '{1}', 10, 1, true)",
         "mail_search.frequencies('{\"folders\": [1]}', '{''harbour''}')",
         "mail_search.nearest('{\"folders\": [1]}', 'noise', '[1,0]', 10, true)",
         "mail_search.first_bearers('{Ann Abel}', '{1}', NULL, NULL)",
