@@ -203,6 +203,8 @@ class _Reader:
         decoded = charset.decode(content.data, declared)
         _note_charset(entity.path, declared, decoded, found)
         text = decoded.text
+        if content.trailer and kind == "text/plain":
+            text = f"{text.rstrip()}\n\n{charset.decode(content.trailer).text}"
         if len(text) > MOST_TEXT:
             found.defects.append(
                 Defect("text-truncated", entity.path, f"Only {MOST_TEXT} characters of text are kept.")
@@ -260,8 +262,9 @@ def _is_stub(plain_text: str, html_text: str) -> bool:
     said, meant = words.words(plain_text[:200_000]), words.words(html_text[:200_000])
     if len(said) < 3 <= len(meant):
         return True
-    if len(said) * 3 < len(meant) and len(said) < 60 and _STUB.search(plain_text):
-        return True
+    if len(said) < 60 and _STUB.search(plain_text):
+        # What only speaks of the page shares few words with it.
+        return len(said) * 3 < len(meant) or (len(said) < len(meant) and 2 * len({*said} & {*meant}) < len({*said}))
     return len(said) * 8 < len(meant) and len(said) < 100
 
 

@@ -195,6 +195,9 @@ def _delimited(raw: bytes, entity: Entity) -> list[tuple[int, int]]:
     """Where the parts of a multipart start and end."""
     boundary = entity.parameters.get("boundary", "").rstrip() or _guess_boundary(raw, entity)
     spans, closed = _between(raw, entity, boundary) if boundary else ([], True)
+    if not spans and (guessed := _guess_boundary(raw, entity)) and guessed != boundary:
+        spans, closed = _between(raw, entity, guessed)
+        entity.problems.append(("missing-boundary", "The boundary never occurs; parts were told by another line."))
     if not closed:
         entity.problems.append(("missing-closing-boundary", "The closing boundary is missing; the last part was kept."))
     elif not spans:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from mailsearch.hits import Block, BlockKind
-from mailsearch.ingest import blocks, charset, lines, regions
+from mailsearch.ingest import blocks, charset, lines, regions, transfer
 from mailsearch.ingest.parsed import ParsedText
 
 _PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
@@ -16,7 +16,8 @@ _CODE_BEGINS = frozenset(" \tdi@-+")
 _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_UU_BEGIN = re.compile(r"begin [0-7]{3,4} (\S.{0,200})")
+_UU_BEGIN = re.compile(r"begin(-base64)? [0-7]{3,4} (\S.{0,200})")
+_BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{1,100}={0,2}")
 
 
 def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwards: bool = False) -> ParsedText:
@@ -37,7 +38,7 @@ def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwar
 
 def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
     """*text* without its uuencoded files, and the files: name, content, and whether every line could be decoded."""
-    if "begin " not in text:
+    if "begin " not in text and "begin-base64 " not in text:
         return text, ()
     lines = text.split("\n")
     kept: list[str] = []
@@ -45,28 +46,41 @@ def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
     index = 0
     while index < len(lines):
         match = _UU_BEGIN.fullmatch(lines[index].rstrip())
-        stop = _uu_end(lines, index + 1) if match else 0
+        is_base64 = match is not None and match[1] is not None
+        stop = _uu_end(lines, index + 1, is_base64=is_base64) if match else 0
         if match is None or not stop:
             kept.append(lines[index])
             index += 1
             continue
-        content, sound = _uudecode(lines[index + 1 : stop])
-        files.append((match[1].strip(), content, sound and stop < len(lines)))
+        content, sound = _decoded(lines[index + 1 : stop], is_base64=is_base64)
+        files.append((match[2].strip(), content, sound and stop < len(lines)))
         index = stop + 1
     return "\n".join(kept), tuple(files)
 
 
-def _uu_end(lines: list[str], index: int) -> int:
-    """Where the lines of a uuencoded file end (its "end", or where it is cut off); 0 where there is no such file."""
+def _uu_end(lines: list[str], index: int, *, is_base64: bool) -> int:
+    """Where the lines of an encoded file end (its last line, or where it is cut off); 0 where there is no such file."""
     first = index
+    last, is_line = ("====", _is_base64) if is_base64 else ("end", _is_uu)
     while index < len(lines):
         line = lines[index].rstrip()
-        if line == "end":
+        if line == last:
             return index if index > first else 0
-        if line.strip("`") and not _is_uu(line):
+        if line.strip("`") and not is_line(line):
             break
         index += 1
     return index if index > first + 1 else 0
+
+
+def _decoded(lines: list[str], *, is_base64: bool) -> tuple[bytes, bool]:
+    if not is_base64:
+        return _uudecode(lines)
+    content = transfer.base64("".join(lines).encode("ascii", "replace"))
+    return content.data, content.problem is None
+
+
+def _is_base64(line: str) -> bool:
+    return _BASE64_LINE.fullmatch(line) is not None
 
 
 def _is_uu(line: str) -> bool:

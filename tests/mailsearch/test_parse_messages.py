@@ -51,6 +51,11 @@ def test_a_sound_message_has_no_defect() -> None:
     [
         (b"The roof is done and paid.", b"<p>The roof is done and paid.</p>", "The roof is done and paid."),
         (b" \r\n", b"<p>The roof is done.</p>", "The roof is done."),
+        (
+            b"Your program does not support HTML messages.",
+            b"<p>The roof is done. The crane left, and the bill comes on Monday.</p>",
+            "The roof is done. The crane left, and the bill comes on Monday.",
+        ),
         (b"View this message in a browser.", b"<p>" + b"The roof is done. " * 20 + b"</p>", "The roof is done. " * 20),
         (b"Words of the text.", b"", "Words of the text."),
     ],
@@ -112,6 +117,9 @@ def test_nothing_that_leaves_is_unstorable() -> None:
         (b"*!VGhlIHJvb2YgaXMgZG9uZS4=", "The roof is done.", "base64-damaged"),
         (b"VGhlIHJvb2YgaXMgZG9uZS4gVGhlI", "The roof is done. The", "base64-truncated"),
         (b"VGhlIHJvb2Yg=\r\naXMgZG9uZS4=", "The roof is done.", ""),
+        (b"VGhlIHJvb2YgaXMgZG9uZS4=\r\n____\r\nThe list", "The roof is done.\n\n____\nThe list", "base64-trailer"),
+        (b"The roof is done, and paid.", "The roof is done, and paid.", "base64-absent"),
+        (b"w5xiZXIgZGFzIERhY2ggPz8_Pj4-Lg", "Über das Dach ???>>>.", "base64-truncated"),
     ],
 )
 def test_damaged_base64_is_read_as_far_as_it_goes(body: bytes, words: str, code: str) -> None:
@@ -124,6 +132,12 @@ def test_a_missing_closing_boundary_loses_nothing() -> None:
     parsed = message(parts("mixed", PLAIN + b"First.", PLAIN + b"Last.", closed=False))
     assert parsed.body.text == "First.\n\nLast."
     assert "missing-closing-boundary" in codes(parsed)
+
+
+def test_parts_are_told_by_another_boundary_where_the_named_one_never_occurs() -> None:
+    parsed = message(parts("mixed", PLAIN + b"First.", PLAIN + b"Last.").replace(b"boundary=cut", b"boundary=other"))
+    assert parsed.body.text == "First.\n\nLast."
+    assert "missing-boundary" in codes(parsed)
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\r\r\n"])

@@ -228,6 +228,10 @@ def test_a_uuencoded_file_is_taken_out_of_the_text() -> None:
     assert [(name, content, sound) for name, content, sound in files] == [("a.txt", b"Cat", True)]
 
 
+def test_a_file_encoded_in_base64_is_taken_out_of_the_text() -> None:
+    assert plain.take_files("x\nbegin-base64 644 a.txt\nQ2F0\n====\ny") == ("x\ny", (("a.txt", b"Cat", True),))
+
+
 def test_prose_that_begins_is_no_file() -> None:
     assert plain.take_files("begin 644 words\nThis is prose.\nend")[1] == ()
 
