@@ -26,7 +26,7 @@ from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Filters
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, session, writing
+from mailsearch.sessions import Binding, piped, session
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
 # What reading the response from the rows and sending it may take, and at most of a run's seconds; and of that the part
@@ -170,7 +170,7 @@ async def _admit(
 ) -> Started | Replayed:
     binding = Binding(tenant=principal.tenant, audit=frozenset({principal.tenant}))
     try:
-        async with writing(binding) as conn:
+        async with piped(binding) as conn:
             return await _admit_within(conn, principal, ask, answering, began, time_limit)
     except _AlreadyStarted as started:
         return started.earlier

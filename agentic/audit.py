@@ -21,7 +21,7 @@ from agentic.links import RunChain
 from agentic.mailjson import excerpt_json, head_json
 from agentic.rows import Clock, Sheet
 from mailsearch.hits import MessageText
-from mailsearch.sessions import Binding, writing
+from mailsearch.sessions import Binding, piped
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -85,7 +85,7 @@ class Recorder:
         for event in events:
             self.note(event)
         # All in one trip: what a run writes down, it waits for.
-        async with writing(self.binding) as conn:
+        async with piped(self.binding) as conn:
             renewed = await self.sheet.write(conn, _RENEW_AND_RING, self._lease | self.bell)
         await self.heed(renewed)
 

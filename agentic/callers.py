@@ -244,7 +244,7 @@ async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
 async def scope_and_zone(principal: Principal, needs: str = "") -> tuple[Scope, str]:
     """The same with the name of the tenant's time zone."""
     async with unbound() as conn:
-        rights = _rights(await (await ask_rights(conn, principal)).fetchone())
+        rights = await told_rights(await ask_rights(conn, principal))
     return _scope(principal, rights, needs), rights.timezone if rights else "UTC"
 
 
@@ -258,9 +258,14 @@ async def ask_rights(conn: AsyncConnection[TupleRow], principal: Principal) -> A
     return await conn.execute(_scope_statement(principal), {"credential": principal.credential}, prepare=True)
 
 
+async def told_rights(asked: AsyncCursor[TupleRow]) -> Rights | None:
+    """The rights that were *asked* for; None where there are none."""
+    return _rights(await asked.fetchone())
+
+
 async def told_scope(asked: AsyncCursor[TupleRow], principal: Principal, needs: str = "") -> Scope:
     """What the caller may read at the moment at which it was *asked*."""
-    return _scope(principal, _rights(await asked.fetchone()), needs)
+    return _scope(principal, await told_rights(asked), needs)
 
 
 async def stands(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:

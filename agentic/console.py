@@ -10,7 +10,6 @@ from rich.markup import escape
 from agentic import answering, records, responses, runs, stream, verifiers
 from agentic.callers import Principal
 from agentic.mailjson import Json
-from agentic.workers import in_worker
 from mailsearch import embeddings
 from mailsearch.sessions import pool
 
@@ -30,7 +29,7 @@ async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json |
         started = await runs.start(principal, ask, await answering.models_for(principal.tenant, ask.text))
         if isinstance(started, runs.Started):
             await _follow(started, console)
-        record = await in_worker(records.load, principal, started.public_id)
+        record = await records.load(principal, started.public_id)
     return responses.build(record) if record else None
 
 

@@ -26,7 +26,7 @@ from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, session, writing
+from mailsearch.sessions import Binding, piped, session
 
 Connection = AsyncConnection[TupleRow]
 _CLOSING_SECONDS = 5.0
@@ -70,7 +70,7 @@ async def finish(
     for event in before:
         recorder.note(event)
     # What is bound is what the run began with: it can only have become less.
-    async with writing(replace(recorder.binding, mailboxes=scope.mailboxes)) as conn:
+    async with piped(replace(recorder.binding, mailboxes=scope.mailboxes)) as conn:
         ids = await _draw(conn, recorder.drafts)
         rights = await ask_rights(conn, principal)
         there = await _look_for(conn, scope, recorder.evidence)

@@ -4,17 +4,39 @@ Reading is bound to the reader's scope of now: a message that left it, was quara
 readable, and neither is anything in the run that repeats its words.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from django.db.models import QuerySet
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
 
 from agentic import stored
-from agentic.callers import Principal, rights_now
+from agentic.callers import Principal, ask_rights, told_rights
 from agentic.models import Citation, Evidence, Run, RunFinished, RunState, Seal, Sentence, TraceEvent, WidenAttempt
 from mailsearch.models import Message, Permission
 from mailsearch.scope import Scope
-from mailsearch.sessions import Binding, bound, rebind
+from mailsearch.sessions import Binding, bind, piped, rebind
+
+Connection = AsyncConnection[TupleRow]
+_Rows = Mapping[type[Any], list[Any]]
+_NAMED = "WHERE t.public_id = %s AND t.tenant_id = %s"
+# How the rows of a run are found, by table; the sentences are those of the draft that counts.
+_OF_RUN: Mapping[type[Any], str] = MappingProxyType(
+    {
+        RunState: "WHERE t.run_id = %s",
+        TraceEvent: "WHERE t.run_id = %s ORDER BY t.seq",
+        Evidence: "WHERE t.run_id = %s ORDER BY t.seq, t.id",
+        Sentence: "WHERE t.run_id = %s AND t.final ORDER BY t.position, t.id",
+        Citation: "JOIN agentic_sentence s ON s.id = t.sentence_id AND s.final WHERE t.run_id = %s ORDER BY t.id",
+        WidenAttempt: "WHERE t.run_id = %s ORDER BY t.id",
+        RunFinished: "WHERE t.run_id = %s",
+        Seal: f"JOIN agentic_run r ON r.tenant_id = t.tenant_id AND r.id = t.row WHERE t.kind = '{Seal.Kind.RUN}'"
+        " AND r.id = %s",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,62 +63,69 @@ class Record:
         return all(row.message_id in self.readable for row in self.evidence)
 
 
-def load(principal: Principal, public_id: str, *, own_only: bool = False) -> Record | None:
+async def load(principal: Principal, public_id: str, *, own_only: bool = False) -> Record | None:
     """The run, for who started it or (unless *own_only*) holds audit:read in its tenant; None for everybody else."""
+    audit = Binding(principal.tenant, audit=frozenset({principal.tenant}))
     # Else the end of a run could be seen in one table and not yet in another.
-    with bound(Binding(principal.tenant, audit=frozenset({principal.tenant})), at_one_moment=True):
-        now = rights_now(principal)
-        if now is None:
+    async with piped(audit, at_one_moment=True) as conn:
+        asked = await ask_rights(conn, principal)
+        found = await conn.execute(stored.select(Run, _NAMED), (public_id, principal.tenant), prepare=True)
+        now, runs = await told_rights(asked), stored.made(Run, await found.fetchall())
+        audits = now is not None and Permission.AUDIT_READ in now.permissions
+        if now is None or not runs or not (runs[0].caller == principal.caller or (audits and not own_only)):
             return None
-        run = next(
-            iter(stored.read(Run, "WHERE t.public_id = %s AND t.tenant_id = %s", public_id, principal.tenant)), None
-        )
-        audits = Permission.AUDIT_READ in now.permissions
-        if run is None or not (run.caller == principal.caller or (audits and not own_only)):
-            return None
-        return of_run(run, now.scope, audits=audits)
+        await bind(conn, replace(audit, mailboxes=now.scope.mailboxes))
+        reading = {
+            table: await conn.execute(stored.select(table, rest), [runs[0].pk], prepare=True)
+            for table, rest in _OF_RUN.items()
+        }
+        rows = {table: stored.made(table, await cursor.fetchall()) for table, cursor in reading.items()}
+        shown = await _readable(conn, now.scope, _named(rows))
+    return _record(runs[0], rows, shown, audits=audits)
 
 
 def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
     """The record of *run* for a reader of *scope*, in an open session, which from here on sees that scope."""
     rebind(Binding(run.tenant_id, scope.mailboxes, audit=frozenset({run.tenant_id})))
-    sentences = _sentences(run)
-    evidence = tuple(stored.read(Evidence, "WHERE t.run_id = %s ORDER BY t.seq, t.id", run.pk))
-    named = {row.message_id for row in evidence}
-    named |= {citation.message_id for row in sentences for citation in row.citations.all()}
-    named |= {row.later_message for row in sentences}
-    trace = tuple(stored.read(TraceEvent, "WHERE t.run_id = %s ORDER BY t.seq", run.pk))
-    named |= {message for row in trace for message in row.data.get("nearest", ())}
+    rows = {table: stored.read(table, rest, run.pk) for table, rest in _OF_RUN.items()}
+    return _record(run, rows, readable(scope, _named(rows)), audits=audits)
+
+
+def _named(rows: _Rows) -> set[str]:
+    """Public ids of all messages that the rows of a run name."""
+    named = {row.message_id for table in (Evidence, Citation) for row in rows[table]}
+    named |= {row.later_message for row in rows[Sentence]}
+    return named | {message for row in rows[TraceEvent] for message in row.data.get("nearest", ())}
+
+
+def _record(run: Run, rows: _Rows, shown: frozenset[str], *, audits: bool) -> Record:
     # Where the words of the evidence ran out, the message may be readable, but what the run read of it is not.
-    gone = {row.message_id for row in evidence if row.erased}
-    (state,) = stored.read(RunState, "WHERE t.run_id = %s", run.pk)
-    finished = stored.read(RunFinished, "WHERE t.run_id = %s", run.pk)
-    seals = stored.read(
-        Seal, "WHERE t.tenant_id = %s AND t.kind = %s AND t.row = %s", run.tenant_id, Seal.Kind.RUN, run.pk
-    )
+    gone = {row.message_id for row in rows[Evidence] if row.erased}
+    citations: dict[int, list[Citation]] = {}
+    for citation in rows[Citation]:
+        citations.setdefault(citation.sentence_id, []).append(citation)
+    for sentence in rows[Sentence]:
+        stored.keep(sentence, "citations", citations.get(sentence.pk, []))
     return Record(
         run=run,
-        status=state.status,
-        finished=next(iter(finished), None),
-        trace=trace,
-        evidence=evidence,
-        sentences=sentences,
-        widen_attempts=tuple(stored.read(WidenAttempt, "WHERE t.run_id = %s ORDER BY t.id", run.pk)),
-        readable=readable(scope, named) - gone,
+        status=rows[RunState][0].status,
+        finished=next(iter(rows[RunFinished]), None),
+        trace=tuple(rows[TraceEvent]),
+        evidence=tuple(rows[Evidence]),
+        sentences=tuple(rows[Sentence]),
+        widen_attempts=tuple(rows[WidenAttempt]),
+        readable=shown - gone,
         audits=audits,
-        seal=next(iter(seals), None),
+        seal=next(iter(rows[Seal]), None),
     )
 
 
-def _sentences(run: Run) -> tuple[Sentence, ...]:
-    """The sentences of the draft that counts, each with its citations at hand."""
-    sentences = stored.read(Sentence, "WHERE t.run_id = %s AND t.final ORDER BY t.position, t.id", run.pk)
-    citations: dict[int, list[Citation]] = {}
-    for citation in stored.read(Citation, "WHERE t.run_id = %s ORDER BY t.id", run.pk) if sentences else ():
-        citations.setdefault(citation.sentence_id, []).append(citation)
-    for row in sentences:
-        stored.keep(row, "citations", citations.get(row.pk, []))
-    return tuple(sentences)
+async def _readable(conn: Connection, scope: Scope, ids: Iterable[str]) -> frozenset[str]:
+    """The same as `readable` over an event loop's connection."""
+    condition, values = replace(scope, with_deleted=True).condition("m")
+    statement = sql.SQL("SELECT m.public_id FROM mailsearch_message m WHERE m.public_id = ANY(%(ids)s) AND {}")
+    cursor = await conn.execute(statement.format(condition), {"ids": list(ids), **values}, prepare=True)
+    return frozenset(str(row[0]) for row in await cursor.fetchall())
 
 
 def readable(scope: Scope, ids: Iterable[str]) -> frozenset[str]:

@@ -39,7 +39,7 @@ from agentic.tools import MailTools
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
 from mailsearch.search import coverage
-from mailsearch.sessions import Binding, session, writing
+from mailsearch.sessions import Binding, piped, session
 
 __all__ = [
     "Ask",
@@ -212,7 +212,7 @@ async def _pulse(recorder: Recorder, loop: Loop, over: asyncio.Event) -> None:
                 await over.wait()
                 return
         try:
-            async with writing(recorder.binding) as conn:
+            async with piped(recorder.binding) as conn:
                 renewed = await recorder.renew(conn)
             await recorder.heed(renewed)
         except psycopg.Error:

@@ -24,8 +24,7 @@ from agentic import audit, doorbell, meters, records, responses
 from agentic.callers import Principal, stands
 from agentic.models import TraceEvent
 from agentic.records import Record
-from agentic.workers import in_worker
-from mailsearch.sessions import Binding, writing
+from mailsearch.sessions import Binding, piped
 
 HEARTBEAT = ": heartbeat\n\n"
 _LAST_ID = re.compile(r"(?:(run_[A-Za-z0-9]{1,40}):)?([0-9]{1,9})")
@@ -83,7 +82,7 @@ class Standing:
 async def standing(principal: Principal, run: str) -> Standing | None:
     """How far the caller's own run is; None where there is none, or where the caller's right has ended."""
     binding = Binding(audit=frozenset({principal.tenant}))
-    async with writing(binding) as conn:
+    async with piped(binding) as conn:
         allowed = await stands(conn, principal)
         found = await conn.execute(_STANDING, (run, principal.tenant, principal.caller))
     row = await found.fetchone()
@@ -178,7 +177,7 @@ class _Teller:
         async with self._lock:
             if self._read < wanted:
                 moment, began = self._moment, time.monotonic()
-                record = await in_worker(records.load, self.principal, self.run, own_only=True)
+                record = await records.load(self.principal, self.run, own_only=True)
                 self._told = _Told(record, began) if record else None
                 self._read, self._looked_at, self._stands = moment, began, record is not None
             return self._told

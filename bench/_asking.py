@@ -73,14 +73,13 @@ def _beginning(body: "PartText") -> str:
 async def _ask(principal: "Principal", question: str, delay: float = 0.0) -> float:
     """Milliseconds of one run from its request to its response, without those of the model."""
     from agentic import records, responses, runs
-    from agentic.workers import in_worker
 
     model = Quoting(delay)
     began = time.perf_counter()
     started = await runs.start(principal, runs.Ask(question), runs.Models(model))
     assert isinstance(started, runs.Started)
     await runs.wait(started, runs.launch(started))
-    record = await in_worker(records.load, principal, started.public_id)
+    record = await records.load(principal, started.public_id)
     assert record is not None
     responses.build(record)
     return 1000 * (time.perf_counter() - began - model.seconds)

@@ -80,7 +80,6 @@ def _flood(reply: "Reply", draw: random.Random) -> "Reply":
 async def _ask(principal: "Principal", question: str, draw: random.Random) -> tuple[float, str]:
     """By how many seconds a run left after its budget (below 0: in time), and what came of it."""
     from agentic import records, responses, runs
-    from agentic.workers import in_worker
 
     seconds = draw.choice(_SECONDS)
     began = time.monotonic()
@@ -90,7 +89,7 @@ async def _ask(principal: "Principal", question: str, draw: random.Random) -> tu
         )
         assert isinstance(started, runs.Started)
         await runs.wait(started, runs.launch(started))
-        record = await runs.in_time(started, in_worker(records.load, principal, started.public_id))
+        record = await runs.in_time(started, records.load(principal, started.public_id))
         assert record is not None
         json.dumps(responses.build(record), default=str)
         came = record.finished.outcome if record.finished else "unfinished"

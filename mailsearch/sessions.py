@@ -31,6 +31,7 @@ from mailsearch.meters import POOL_WAIT_SECONDS
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 # Statements are prepared where they say so, and by themselves never: a plan that suits every caller's scope suits none.
 _ONLY_WHERE_ASKED = 1 << 30
+_BEGIN_AT_ONE_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
@@ -104,13 +105,14 @@ async def session(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
 
 
 @asynccontextmanager
-async def writing(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
+async def piped(binding: Binding, *, at_one_moment: bool = False) -> AsyncIterator[AsyncConnection[TupleRow]]:
     """The same in one trip to the database, for statements of which none waits for another's.
 
-    Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end.
+    Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end. With
+    *at_one_moment* all statements see the database as the first one does.
     """
     async with _connection() as conn, conn.pipeline():
-        await conn.execute(b"BEGIN", prepare=True)
+        await conn.execute(_BEGIN_AT_ONE_MOMENT if at_one_moment else b"BEGIN", prepare=True)
         await bind(conn, binding)
         yield conn
         await conn.execute(b"COMMIT", prepare=True)

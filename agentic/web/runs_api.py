@@ -28,7 +28,7 @@ class RunView(ApiView):
 
     async def get(self, request: Request, run: str) -> HttpResponseBase:
         """The response of a run, from what was written down, as far as the caller may read its mail now."""
-        told = await in_worker(run_json, self.principal, run)
+        told = await run_json(self.principal, run)
         if told is not None:
             await self.seen("run", [run])
         return found(told)
@@ -105,9 +105,9 @@ def event_stream(principal: Principal, run: str, after: int = 0) -> HttpResponse
     return response
 
 
-def run_json(principal: Principal, public_id: str) -> Json | None:
+async def run_json(principal: Principal, public_id: str) -> Json | None:
     """The response of a run as its rows tell it now; None where the caller may not read it."""
-    record = records.load(principal, public_id)
+    record = await records.load(principal, public_id)
     return responses.build(record) if record else None
 
 

@@ -64,8 +64,8 @@ class SearchView(ApiView):
             return _accepted(started.public_id)
         if task is not None and isinstance(started, runs.Started):
             await runs.wait(started, task)
-            return found(await runs.in_time(started, in_worker(run_json, self.principal, started.public_id)))
-        return found(await in_worker(run_json, self.principal, started.public_id))
+            return found(await runs.in_time(started, run_json(self.principal, started.public_id)))
+        return found(await run_json(self.principal, started.public_id))
 
 
 def _accepted(run: str) -> HttpResponseBase:

@@ -41,7 +41,7 @@ def asked(principal: Principal, model: Model, text: str = QUESTION, **more: Any)
 
 def read(principal: Principal, public_id: str) -> dict[str, Any] | None:
     """The response as this reader gets it now."""
-    record = records.load(principal, public_id)
+    record = asyncio.run(records.load(principal, public_id))
     return responses.build(record) if record else None
 
 

@@ -15,7 +15,7 @@ from agentic.callers import Principal, revoke_key
 from agentic.core.events import Cut
 from agentic.core.ports import Prompt, Reply
 from agentic.models import AgentPolicy
-from mailsearch.sessions import pool, writing
+from mailsearch.sessions import piped, pool
 from tests.agentic.asking import QUESTION, insurer_accepts, run
 from tests.agentic.cast import House, house
 from tests.standins.scripted_model import ScriptedModel, answers, searches
@@ -68,7 +68,7 @@ def test_the_end_of_a_run_is_seen_in_all_tables_or_in_none(owner_conninfo: str) 
         await asyncio.to_thread(asked.wait, 60)
         async with await psycopg.AsyncConnection.connect(owner_conninfo) as locking:
             await locking.execute("LOCK agentic_evidence IN ACCESS EXCLUSIVE MODE")
-            loading = asyncio.create_task(asyncio.to_thread(records.load, jo, started.public_id))
+            loading = asyncio.create_task(records.load(jo, started.public_id))
             async with await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as looking:
                 while await (await looking.execute(WAITS)).fetchone() == (0,):  # noqa: ASYNC110 - of another session
                     await asyncio.sleep(0.01)
@@ -96,7 +96,7 @@ def test_an_event_whose_ring_was_lost_is_told_at_the_next_look(settings: Any) ->
             # Now it certainly waits for the doorbell, which does not ring.
             assert await anext(frames) == stream.HEARTBEAT
             recorder.note(TOLD)
-            async with writing(recorder.binding) as conn:
+            async with piped(recorder.binding) as conn:
                 await recorder.sheet.write(conn)
             return heard + await _numbers(frames, 1)
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from mailsearch.models import Mailbox
-from mailsearch.sessions import Binding, pool, session, writing
+from mailsearch.sessions import Binding, piped, pool, session
 from tests.mailsearch.posting import Letter, Office
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,7 +16,7 @@ _SEEN = "SELECT count(*) FROM mailsearch_message"
 
 def test_a_prepared_statement_sees_what_each_transaction_is_bound_to() -> None:
     office = Office()
-    office.post(Letter("Brass."))
+    office.post("sales", Letter("Brass."))
     mailboxes = frozenset(Mailbox.objects.values_list("pk", flat=True))
 
     async def seen() -> list[int]:
@@ -24,7 +24,7 @@ def test_a_prepared_statement_sees_what_each_transaction_is_bound_to() -> None:
         # More often than Postgres plans anew.
         async with pool(size=1):
             for binding in 8 * [Binding(office.tenant.pk, mailboxes), Binding(office.tenant.pk), Binding()]:
-                async with writing(binding) as conn:
+                async with piped(binding) as conn:
                     counts.append(await (await conn.execute(_SEEN, prepare=True)).fetchone())
         return [count for row in counts if row for count in row]
 
@@ -34,7 +34,7 @@ def test_a_prepared_statement_sees_what_each_transaction_is_bound_to() -> None:
 def test_a_binding_ends_with_its_transaction() -> None:
     async def bound() -> list[Any]:
         async with pool(size=1):
-            async with writing(Binding(7, frozenset({1}), audit=frozenset({7}), statement_timeout_ms=5_000)) as conn:
+            async with piped(Binding(7, frozenset({1}), audit=frozenset({7}), statement_timeout_ms=5_000)) as conn:
                 asked = await conn.execute("SELECT current_setting('app.audit'), current_setting('statement_timeout')")
             async with session(Binding()) as conn:
                 after = await conn.execute("SELECT current_setting('app.audit'), current_setting('statement_timeout')")
@@ -46,13 +46,16 @@ def test_a_binding_ends_with_its_transaction() -> None:
 def test_what_fails_within_one_trip_leaves_nothing_and_the_connection_to_the_next() -> None:
     office = Office()
 
+    async def fail() -> None:
+        async with piped(Binding(office.tenant.pk)) as conn:
+            await conn.execute("UPDATE mailsearch_tenant SET name = 'Changed'")
+            await conn.execute("SELECT 1 / 0")
+
     async def fails() -> tuple[Any, ...] | None:
         async with pool(size=1):
             with pytest.raises(psycopg.errors.DivisionByZero):
-                async with writing(Binding(office.tenant.pk)) as conn:
-                    await conn.execute("UPDATE mailsearch_tenant SET name = 'Changed'")
-                    await conn.execute("SELECT 1 / 0")
-            async with writing(Binding(office.tenant.pk)) as conn:
+                await fail()
+            async with piped(Binding(office.tenant.pk)) as conn:
                 asked = await conn.execute("SELECT name FROM mailsearch_tenant WHERE id = %s", [office.tenant.pk])
             return await asked.fetchone()
 

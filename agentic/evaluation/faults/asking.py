@@ -37,7 +37,7 @@ async def _ask(account: Account, question: str) -> Mapping[str, Any]:
         started = await runs.start(principal, runs.Ask(question, max_seconds=_MOST_SECONDS), models)
         if isinstance(started, runs.Started):
             await runs.launch(started)
-        record = await in_worker(records.load, principal, started.public_id)
+        record = await records.load(principal, started.public_id)
     return responses.build(record) if record else {}
 
 

@@ -73,7 +73,10 @@ async def ask(principal: Principal, question: str, model: Model, budget: Budget)
         raise TypeError("a question without a key is always a run of its own")
     await runs.wait(started, runs.launch(started))
     seconds = time.monotonic() - began
-    return await in_worker(_read, principal, started.public_id, watched, seconds)
+    record = await records.load(principal, started.public_id, own_only=True)
+    if record is None:
+        raise LookupError("the asker must be able to read the run")
+    return await in_worker(_told, record, watched, seconds)
 
 
 def ask_all_at_once(principal: Principal, question: str, model: Model, budget: Budget) -> Told:
@@ -81,12 +84,10 @@ def ask_all_at_once(principal: Principal, question: str, model: Model, budget: B
     return asyncio.run(ask(principal, question, model, budget))
 
 
-def _read(principal: Principal, run: str, watched: Watched, seconds: float) -> Told:
-    record = records.load(principal, run, own_only=True)
-    if record is None:
-        raise LookupError("the asker must be able to read the run")
+def _told(record: records.Record, watched: Watched, seconds: float) -> Told:
+    tenant = record.run.tenant_id
     frames = [stream.frame(record, row) for row in record.trace]
-    with bound(Binding(principal.tenant, audit=frozenset({principal.tenant}))):
+    with bound(Binding(tenant, audit=frozenset({tenant}))):
         found = TraceEvent.objects.filter(run=record.run, event="found").order_by("seq")
         applied = tuple((str(row.data["tool"]), row.data["applied"]) for row in found if row.step is not None)
         attempts = list(WidenAttempt.objects.filter(run=record.run))

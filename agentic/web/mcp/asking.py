@@ -19,7 +19,6 @@ from agentic.web.problems import Problem
 from agentic.web.runs_api import run_json
 from agentic.web.search_api import ask_of
 from agentic.web.serializers import SearchSerializer
-from agentic.workers import in_worker
 
 _ARGUMENTS = jsonschema.Draft202012Validator(ASK)
 _WORDS = {
@@ -58,11 +57,11 @@ async def ask_mail(call: Call) -> Said:
     await telling.begin()
     if isinstance(started, runs.Started):
         await _wait(started, telling)
-        response = await runs.in_time(started, in_worker(run_json, call.principal, started.public_id))
+        response = await runs.in_time(started, run_json(call.principal, started.public_id))
     else:
         # The same call was made before, and its run may still be under way.
         await telling.follow()
-        response = await in_worker(run_json, call.principal, started.public_id)
+        response = await run_json(call.principal, started.public_id)
     if response is None:
         raise Problem("not-found")
     await telling.rest(response["trace"])

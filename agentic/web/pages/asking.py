@@ -56,7 +56,7 @@ async def ask(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     run = request.GET.get("run", "")[:_LONGEST_ID]
     if not run:
         return await _page(request, reader, Chosen(), {})
-    record = await in_worker(records.load, reader.acting, run, own_only=True)
+    record = await records.load(reader.acting, run, own_only=True)
     if record is None:
         raise Http404
     await accesses.record(reader.acting, "run", [run], "page")
@@ -72,7 +72,7 @@ async def events(request: HttpRequest, reader: Reader, run: str) -> HttpResponse
         after = stream.last_event(request.headers.get("Last-Event-ID", ""), run)
     except stream.UnreadableLastEventId as error:
         raise Http404 from error
-    if await in_worker(records.load, reader.acting, run, own_only=True) is None:
+    if await records.load(reader.acting, run, own_only=True) is None:
         raise Http404
     await accesses.record(reader.acting, "events", [run], "page")
     response = StreamingHttpResponse(stream.follow(reader.acting, run, after), content_type="text/event-stream")
