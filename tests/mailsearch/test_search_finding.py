@@ -197,8 +197,7 @@ def test_copies_fold_into_one_hit_that_counts_them() -> None:
     assert result.total == 4
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_flood_of_planted_mail_leaves_the_true_source_among_the_first_ten(mode: Mode) -> None:
+def test_a_flood_of_planted_mail_leaves_the_true_source_among_the_first_ten() -> None:
     office = Office()
     (true,) = office.post("sales", Letter("The harbour contract ends in May.", subject="True"))
     planted = office.post(
@@ -208,11 +207,12 @@ def test_a_flood_of_planted_mail_leaves_the_true_source_among_the_first_ten(mode
     everyone: list[Message] = [true, *planted]
     rows = Compass().embed([one.body_text for one in everyone])
     office.embed("sales", "compass", {one.pk: row.tolist() for one, row in zip(everyone, rows, strict=True)})
-    result = find(office.scope("sales"), "harbour contract", mode, spread=True, limit=10)
-    assert "True" in subjects(result)
-    assert len(result.hits) == 4
-    filtered = find(office.scope("sales"), "harbour contract from:evil.example", mode, spread=True, limit=10)
-    assert len(filtered.hits) == 10
+    for mode in MODES:
+        result = find(office.scope("sales"), "harbour contract", mode, spread=True, limit=10)
+        assert "True" in subjects(result), mode
+        assert len(result.hits) == 4, mode
+        filtered = find(office.scope("sales"), "harbour contract from:evil.example", mode, spread=True, limit=10)
+        assert len(filtered.hits) == 10, mode
 
 
 class Late:
