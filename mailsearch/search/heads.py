@@ -30,16 +30,14 @@ _ATTACHMENTS = """
 SELECT message_id, public_id, filename, content_type, size, state{} FROM mailsearch_attachment
 WHERE message_id = ANY(%s) ORDER BY message_id, position, id
 """
-_FIRST_BEARERS = """
-SELECT lower(p.name), p.address FROM mail_search.first_bearers({}, %(folders)s, %(start)s, %(end)s) AS b
+_OF_NAMES = """
+SELECT lower(p.name), p.address FROM mail_search.first_bearers(%(names)s, %(folders)s, %(start)s, %(end)s) AS b
 JOIN mailsearch_participant p ON p.id = b.participant_id
 """
-_OF_NAMES = sql.SQL(_FIRST_BEARERS).format(sql.SQL("%(names)s"))
-_OF_MESSAGES = sql.SQL(_FIRST_BEARERS).format(
-    sql.SQL(
-        "ARRAY(SELECT DISTINCT n.name FROM mailsearch_participant n WHERE n.message_id = ANY(%(ids)s) AND n.name <> '')"
-    )
-)
+_OF_MESSAGES = """
+SELECT lower(p.name), p.address FROM mail_search.first_bearers_of(%(ids)s, %(folders)s, %(start)s, %(end)s) AS b
+JOIN mailsearch_participant p ON p.id = b.participant_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
