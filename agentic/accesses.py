@@ -5,8 +5,10 @@ the mail came from, so this costs no availability. It takes one statement, and w
 the tenant's chain later, in batches (`seal`), by whoever serves.
 """
 
+import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 
 import psycopg
 from django.db import Error, connection
@@ -36,6 +38,18 @@ async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), 
             await conn.execute(_NOTE, [principal.caller, principal.label, kind, via, _rows(read)])
     except psycopg.Error as error:
         raise NotRecorded from error
+
+
+@asynccontextmanager
+async def recording(principal: Principal, kind: str, subjects: Iterable[str], via: str = "rest") -> AsyncIterator[None]:
+    """The same while the block makes ready what will be given out. Left only with the row written, or NotRecorded."""
+    written = asyncio.create_task(record(principal, kind, subjects, via))
+    try:
+        # So it is on its way before the block takes hold of the loop.
+        await asyncio.sleep(0)
+        yield
+    finally:
+        await written
 
 
 def note(tenant: int, reader: str, label: str, kind: str, subjects: Iterable[str] = (), via: str = "page") -> None:

@@ -5,13 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponseBase
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic import caps, policies
 from agentic.admission import CALLER_RUNS, TENANT_RUNS
 from agentic.callers import Principal, current, scope_now
 from agentic.mailjson import Json, in_utc
-from agentic.web.views import ApiView
+from agentic.web.views import ApiView, answer
 from agentic.workers import in_worker
 from mailsearch.models import ApiKey, Folder, Mailbox, Tenant
 from mailsearch.sessions import Binding, session
@@ -23,7 +22,7 @@ class MeView(ApiView):
     async def get(self, request: Request) -> HttpResponseBase:
         """Who the caller is, what it may do, which mail it may read, and what is left of its runs today."""
         about = await in_worker(_about, self.principal)
-        return Response({**about, "agentic": await _usage(self.principal)})
+        return answer({**about, "agentic": await _usage(self.principal)})
 
 
 class UsageView(ApiView):
@@ -31,7 +30,7 @@ class UsageView(ApiView):
 
     async def get(self, request: Request) -> HttpResponseBase:
         """What the caller and its tenant have used of today, and what is left for the caller."""
-        return Response(await _usage(self.principal))
+        return answer(await _usage(self.principal))
 
 
 async def _usage(principal: Principal) -> Json:

@@ -3,14 +3,13 @@
 from django.http import HttpResponse, HttpResponseBase
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic.callers import scope_at_once
 from agentic.core.fence import clean, clean_line
 from agentic.mailjson import attachment_json, cleaned_head, contact_json, head_json, hit_json, message_json
 from agentic.web.parameters import LIMIT, Parameter
 from agentic.web.problems import Problem
-from agentic.web.views import ApiView, found
+from agentic.web.views import ApiView, answer, found
 from mailsearch import originals
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -64,7 +63,7 @@ class ThreadView(MailView):
         if not messages:
             raise Problem("not-found")
         await self.seen("thread", [one.head.message_id for one in messages])
-        return Response({"thread_id": thread, "total": len(messages), "messages": list(map(message_json, messages))})
+        return answer({"thread_id": thread, "total": len(messages), "messages": list(map(message_json, messages))})
 
 
 class AttachmentView(MailView):
@@ -81,7 +80,7 @@ class AttachmentView(MailView):
         await self.seen("attachment", [attachment, head.message_id])
         offset = self.query["offset"]
         end = offset + _CHARACTERS
-        return Response(
+        return answer(
             {
                 **attachment_json(info),
                 "message": cleaned_head(head_json(head)),
@@ -133,7 +132,7 @@ class ContactsView(MailView):
         people = await contacts.search(await self.scope(), self.query["query"], limit=self.query["limit"])
         if people:
             await self.seen("contacts", [])
-        return Response({"contacts": [contact_json(person) for person in people]})
+        return answer({"contacts": [contact_json(person) for person in people]})
 
 
 def _download(content: bytes, name: str) -> HttpResponse:

@@ -6,7 +6,6 @@ from zoneinfo import ZoneInfo
 from django.http import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic import filters
 from agentic.mailjson import cleaned_head, head_json
@@ -15,6 +14,7 @@ from agentic.web.intake_api import take_in
 from agentic.web.mail_api import MailView
 from agentic.web.parameters import CURSOR, LIMIT, Parameter
 from agentic.web.problems import Problem
+from agentic.web.views import answer
 from agentic.workers import in_worker
 from mailsearch.hits import Filters
 from mailsearch.models import Permission, Tenant
@@ -54,7 +54,7 @@ class MessagesView(MailView):
             message = "This is no cursor of this list."
             raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
         await self.seen("list", [head.message_id for head in page.heads])
-        return Response(
+        return answer(
             {
                 "messages": [cleaned_head(head_json(head)) for head in page.heads],
                 "refused": list(page.refused),
@@ -70,7 +70,7 @@ class MessagesView(MailView):
         if not data:
             raise Problem("invalid-request", errors=[{"field": "(body)", "message": "The body is empty."}])
         put_in = await in_worker(take_in, self.principal, data, self.query["mailbox"], self.query["folder"])
-        return Response(put_in, status=201 if put_in["new"] else 200)
+        return answer(put_in, status=201 if put_in["new"] else 200)
 
 
 def _filters(given: dict[str, object], zone: ZoneInfo) -> Filters:

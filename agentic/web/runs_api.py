@@ -5,7 +5,6 @@ from datetime import datetime
 from django.db.models import Q
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic import records, responses, runs, stream
 from agentic.callers import Principal
@@ -13,7 +12,7 @@ from agentic.mailjson import Json, in_utc
 from agentic.models import Run
 from agentic.web.parameters import CURSOR, LIMIT, Parameter
 from agentic.web.problems import Problem
-from agentic.web.views import ApiView, found
+from agentic.web.views import ApiView, answer, found
 from agentic.workers import in_worker
 from mailsearch.search.paging import InvalidCursor, decode_place, encode_place
 from mailsearch.sessions import Binding, bound
@@ -48,7 +47,7 @@ class RunsView(ApiView):
             raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
         told = await in_worker(_list, self.principal, self.query["limit"], before)
         await self.seen("runs", [one["run_id"] for one in told["runs"]])
-        return Response(told)
+        return answer(told)
 
 
 class CancelView(ApiView):
@@ -58,7 +57,7 @@ class CancelView(ApiView):
         """End the caller's own run soon. One that has ended stays as it is."""
         if not await runs.cancel(self.principal, run):
             raise Problem("not-found")
-        return Response({"run_id": run, "cancel_requested": True}, status=202)
+        return answer({"run_id": run, "cancel_requested": True}, status=202)
 
 
 class EventsView(ApiView):

@@ -11,7 +11,6 @@ import psycopg
 from django.http import HttpResponseBase
 from django.utils import timezone
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic import accesses, answering, filters, runs
 from agentic.admission import NotPermitted
@@ -20,7 +19,7 @@ from agentic.mailjson import Json, search_json
 from agentic.web.problems import Problem
 from agentic.web.runs_api import event_stream, run_json
 from agentic.web.serializers import SearchSerializer
-from agentic.web.views import ApiView, found, understood
+from agentic.web.views import ApiView, answer, found, understood
 from agentic.workers import in_worker
 from mailsearch.hits import Filters, SearchRequest
 from mailsearch.models import Permission, Tenant
@@ -46,7 +45,7 @@ class SearchView(ApiView):
             return await self._ask(request, given, began)
         if given["stream"]:
             raise Problem("stream-needs-agentic", "Leave stream out, or set mode to agentic.")
-        return Response(await plain_search(self.principal, given))
+        return answer(await plain_search(self.principal, given))
 
     async def _ask(self, request: Request, given: dict[str, Any], began: float) -> HttpResponseBase:
         if not given["query"]:
@@ -70,7 +69,7 @@ class SearchView(ApiView):
 
 def _accepted(run: str) -> HttpResponseBase:
     """Where the response will be, for who does not want to wait."""
-    response = Response({"run_id": run, "status": "queued"}, status=202)
+    response = answer({"run_id": run, "status": "queued"}, status=202)
     response["Location"] = f"/v1/runs/{run}"
     response["Preference-Applied"] = "respond-async"
     return response
@@ -109,9 +108,10 @@ async def plain_search(principal: Principal, given: dict[str, Any], via: str = "
         raise Problem("invalid-request", errors=[{"field": "cursor", "message": message}]) from error
     except psycopg.OperationalError as error:
         raise Problem("search-unavailable", "Try again.", retry_after=1) from error
-    if result.hits:
-        await accesses.record(principal, "search", [hit.head.message_id for hit in result.hits], via)
-    return search_json(result)
+    if not result.hits:
+        return search_json(result)
+    async with accesses.recording(principal, "search", [hit.head.message_id for hit in result.hits], via):
+        return search_json(result)
 
 
 async def ask_of(principal: Principal, given: dict[str, Any], key: str) -> runs.Ask:

@@ -4,14 +4,13 @@ from typing import Any
 
 from django.http import HttpResponseBase
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from agentic import accesses, policies, verifying
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, scope_at_once
 from agentic.mailjson import Json
 from agentic.web.serializers import VerifySerializer
-from agentic.web.views import ApiView, understood
+from agentic.web.views import ApiView, answer, understood
 from agentic.workers import in_worker
 from mailsearch.models import Permission
 
@@ -27,7 +26,7 @@ class VerifyView(ApiView):
         if not self.principal.may(Permission.SEARCH_READ):
             raise NotPermitted(Permission.SEARCH_READ)
         given = await understood(VerifySerializer, request)
-        return Response(await verified(self.principal, given))
+        return answer(await verified(self.principal, given))
 
 
 async def verified(principal: Principal, given: dict[str, Any], via: str = "rest") -> Json:

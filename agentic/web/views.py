@@ -7,9 +7,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from rest_framework.exceptions import ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.renderers import BaseRenderer
+from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
@@ -25,6 +24,7 @@ from agentic.workers import in_worker
 
 # Bytes that take about as long to understand as it takes to hand them to a worker.
 _LONG_BODY = 4_000
+_json = JSONRenderer()
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -138,11 +138,16 @@ class NowhereView(ApiView):
         raise problems.Problem("not-found")
 
 
-def found(body: Json | None) -> Response:
+def answer(body: Json, status: int = 200) -> HttpResponse:
+    """*body* as JSON, made at once: what is made when it is sent goes through a worker of its own."""
+    return HttpResponse(_json.render(body), status=status, content_type=_json.media_type)
+
+
+def found(body: Json | None) -> HttpResponse:
     """*body*, or the one answer for what is missing and what is not the caller's to read."""
     if body is None:
         raise problems.Problem("not-found")
-    return Response(body)
+    return answer(body)
 
 
 def validated(serializer: type[Serializer[Any]], request: Request) -> dict[str, Any]:
