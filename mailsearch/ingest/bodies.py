@@ -197,18 +197,7 @@ class _Reader:
             found.pieces.append(("calendar", invitation.text))
             found.facts |= invitation.facts
             return
-        declared = entity.parameters.get("charset", "")
-        if not declared and kind == "text/html" and (meta := _META_CHARSET.search(content.data[:4096])):
-            declared = meta[1].decode("latin-1")
-        decoded = charset.decode(content.data, declared)
-        _note_charset(entity.path, declared, decoded, found)
-        text = decoded.text
-        if content.trailer and kind == "text/plain":
-            text = f"{text.rstrip()}\n\n{charset.decode(content.trailer).text}"
-        if len(text) > MOST_TEXT:
-            found.defects.append(
-                Defect("text-truncated", entity.path, f"Only {MOST_TEXT} characters of text are kept.")
-            )
+        text = self._decoded(entity, content, found)
         if kind == "message/delivery-status":
             found.facts |= _bounce(text)
         if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):
@@ -217,6 +206,23 @@ class _Reader:
         if kind in ("text/enriched", "text/richtext"):
             text = _ENRICHED.sub("", _ENRICHED_PARAMETER.sub("", text)).replace("<<", "<")
         self._plain(entity, charset.clean(text), found)
+
+    def _decoded(self, entity: Entity, content: Content, found: Found) -> str:
+        """The text of a part in characters; what is wrong with it is noted in *found*."""
+        kind, declared = entity.content_type, entity.parameters.get("charset", "")
+        if not declared and kind == "text/html" and (meta := _META_CHARSET.search(content.data[:4096])):
+            declared = meta[1].decode("latin-1")
+        decoded = charset.decode(content.data, declared)
+        _note_charset(entity.path, declared, decoded, found)
+        text = decoded.text
+        if smuggled := charset.tagged(text):
+            found.hidden.append(smuggled)
+        if content.trailer and kind == "text/plain":
+            text = f"{text.rstrip()}\n\n{charset.decode(content.trailer).text}"
+        if len(text) > MOST_TEXT:
+            said = f"Only {MOST_TEXT} characters of text are kept."
+            found.defects.append(Defect("text-truncated", entity.path, said))
+        return text
 
     def _plain(self, entity: Entity, text: str, found: Found) -> None:
         text, files = plain.take_files(text)

@@ -48,6 +48,8 @@ _NON_ASCII = re.compile(rb"[\x80-\xff]")
 
 # NUL can't be stored, the other controls mean nothing in text; a lone surrogate can't be encoded.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+# Copies of ASCII that no program shows; flags of regions end in some.
+_TAGS = re.compile("(?<!\U0001f3f4)[\U000e0001\U000e0020-\U000e007f]+")
 _LINE_ENDS = re.compile("\r+\n|\r|\x0b|\x0c|\x85|\u2028")
 _ASCII_CONTROLS = bytes([*range(9), *range(14, 32), 127])
 
@@ -77,7 +79,10 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
 
 
 def clean(text: str) -> str:
-    """*text* with `\\n` as line ends and without what can't be stored: controls go, surrogates become U+FFFD."""
+    """*text* with `\\n` as line ends and without what can't be stored: controls go, surrogates become U+FFFD.
+
+    Unicode's tag characters go too, since nobody sees them.
+    """
     if text.isprintable():
         return text
     if "\r" in text or not text.isascii() or "\x0b" in text or "\x0c" in text:
@@ -86,7 +91,14 @@ def clean(text: str) -> str:
         # A tenth of what the expression takes.
         kept = text.encode("ascii").translate(None, _ASCII_CONTROLS)
         return text if len(kept) == len(text) else kept.decode("ascii")
-    return _UNSTORABLE.sub(lambda match: "\ufffd" if match[0] >= "\ud800" else "", text)
+    return _UNSTORABLE.sub(lambda match: "\ufffd" if match[0] >= "\ud800" else "", _TAGS.sub("", text))
+
+
+def tagged(text: str) -> str:
+    """What *text* says in tag characters."""
+    if text.isascii():
+        return ""
+    return "".join(chr(ord(tag) - 0xE0000) for run in _TAGS.findall(text) for tag in run if tag > "\U000e001f")
 
 
 def has_unstorable(text: str) -> bool:

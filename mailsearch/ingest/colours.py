@@ -39,7 +39,7 @@ windowtext 000000 canvas ffffff canvastext 000000
 """
 _NAMES = dict(re.findall(r"(\w+) ([0-9a-f]{6})", _NAMED))
 _HEX = re.compile(r"^#?([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$")
-_FUNCTION = re.compile(r"^(rgb|hsl)a?\(([^()]{1,80})\)$")
+_FUNCTION = re.compile(r"^(rgb|hsl|hwb|lab|lch|oklab|oklch|color)a?\(([^()]{1,80})\)$")
 
 
 @lru_cache(maxsize=2048)
@@ -81,6 +81,8 @@ def _from_hex(digits: str) -> Colour:
 
 def _from_function(kind: str, arguments: str) -> Colour | None:
     parts = re.split(r"[\s,/]+", arguments.strip())
+    if kind == "color":
+        kind, parts = "unit", parts[1:]
     if len(parts) < 3:
         return None
     try:
@@ -88,6 +90,11 @@ def _from_function(kind: str, arguments: str) -> Colour | None:
         if kind == "rgb":
             red, green, blue = (_fraction(part, 255) for part in parts[:3])
             return (red, green, blue, alpha)
+        if kind == "unit":
+            red, green, blue = (255 * _fraction(part, 1) for part in parts[:3])
+            return (red, green, blue, alpha)
+        if kind.endswith(("lab", "lch")):
+            return _from_lightness(parts, 1 if kind.startswith("ok") else 100, alpha)
         hue, saturation, lightness = (
             float(parts[0].removesuffix("deg")),
             _fraction(parts[1], 100),
@@ -95,12 +102,28 @@ def _from_function(kind: str, arguments: str) -> Colour | None:
         )
     except ValueError:
         return None
+    if kind == "hwb":
+        return _from_hwb(hue, saturation / 100, lightness / 100, alpha)
     return _from_hsl(hue, saturation / 100, lightness / 100, alpha)
 
 
 def _fraction(value: str, whole: float) -> float:
     number = float(value[:-1]) * whole / 100 if value.endswith("%") else float(value)
     return max(0.0, min(number, whole))
+
+
+def _from_hwb(hue: float, white: float, black: float, alpha: float) -> Colour:
+    white, black = white / max(1.0, white + black), black / max(1.0, white + black)
+    red, green, blue = (value * (1 - white - black) + 255 * white for value in _from_hsl(hue, 1.0, 0.5, alpha)[:3])
+    return (red, green, blue, alpha)
+
+
+def _from_lightness(parts: list[str], whole: int, alpha: float) -> Colour | None:
+    """The grey that a colour of one of the even spaces is; None where it is none."""
+    if abs(float(parts[1].rstrip("%"))) > 0.03 * whole:
+        return None
+    grey = 255 * _fraction(parts[0], whole) / whole
+    return (grey, grey, grey, alpha)
 
 
 def _from_hsl(hue: float, saturation: float, lightness: float, alpha: float) -> Colour:

@@ -5,6 +5,7 @@ gets into the text; scripts and style sheets are dropped. Nothing is fetched.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -38,7 +39,9 @@ _KINDS: dict[str, BlockKind] = {
 _LEAVES = frozenset(("-text", "-comment", "-doctype", "!doctype", "template"))
 _LONGEST_UNSEEN = 20_000
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
-_FORMAT = re.compile("[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]")
+_FORMAT = re.compile(
+    "(?<=[A-Za-z])\u200d(?=[A-Za-z])|[\u200b\u200c\u2060\ufeff\u00ad\u034f\u180e\u202a-\u202e\u2066-\u2069]"
+)
 _AROUND_BREAK = re.compile(r" *\n *")
 _EMPTY_LINES = re.compile(r"\n{3,}")
 _BLANKS = re.compile(r" {2,}")
@@ -65,6 +68,14 @@ class _State:
     look: Look
     kind: BlockKind = "paragraph"
     quotes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What style sheets state for each element (by memory id), and the values of custom properties."""
+
+    by_element: dict[int, dict[str, tuple[str, bool]]]
+    named: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -114,8 +125,8 @@ def visible_text(html: str, *, forwards: bool = False, subject: str = "") -> Par
         while root.prev is not None:
             root = root.prev
         sheets = [node.text() for node in tree.css("style")[:200]]
-        ruled = styles.rules(tree, sheets) if sheets else {}
-        _walk(root, ruled, output)
+        named = styles.variables(html)
+        _walk(root, _Rules(styles.rules(tree, sheets, named) if sheets else {}, named), output)
     builder = TextBuilder()
     quoted = _build(output.sinks[0], builder)
     titles = {node.text() for node in tree.css("title")[:20]} if subject and output.hidden else set()
@@ -145,7 +156,7 @@ def _without_abyss(html: str) -> str:
     return html
 
 
-def _walk(root: LexborNode, ruled: dict[int, dict[str, tuple[str, bool]]], output: _Output) -> None:
+def _walk(root: LexborNode, ruled: _Rules, output: _Output) -> None:
     """Depth first without recursion. The stack holds what is left of each level and the state to go back to."""
     stack: list[tuple[LexborNode | None, str, _State]] = [(root, "", _State(Look()))]
     while stack:
@@ -187,11 +198,10 @@ def _text(text: str, state: _State, output: _Output, *, literal: bool = False) -
     output.inline.append(text if text.isascii() else _FORMAT.sub("", text))
 
 
-def _enter(
-    node: LexborNode, tag: str, state: _State, ruled: dict[int, dict[str, tuple[str, bool]]], output: _Output
-) -> _State:
+def _enter(node: LexborNode, tag: str, state: _State, ruled: _Rules, output: _Output) -> _State:
     attributes = node.attributes
-    look = _look(tag, attributes, state.look, ruled.get(node.mem_id, {}) if ruled else {})
+    own = ruled.by_element.get(node.mem_id, {}) if ruled.by_element else {}
+    look = _look(tag, attributes, state.look, own, ruled.named)
     if tag not in _BLOCKS:
         return state if look is state.look else _State(look, state.kind, state.quotes)
     output.flush(state)
@@ -220,13 +230,22 @@ def _leave(tag: str, state: _State, output: _Output) -> None:
         output.end_row(state)
 
 
-def _look(tag: str, attributes: dict[str, str | None], look: Look, ruled: dict[str, tuple[str, bool]]) -> Look:
+def _look(
+    tag: str,
+    attributes: dict[str, str | None],
+    look: Look,
+    ruled: dict[str, tuple[str, bool]],
+    named: Mapping[str, str],
+) -> Look:
     if tag in _UNSEEN:
         return styles.look(look, {"display": "none"})
     if not attributes and not ruled and tag != "dialog":
         return look
     style = _presented(tag, attributes)
-    style |= styles.cascade(ruled, styles.declarations(attributes.get("style") or ""))
+    style |= styles.cascade(ruled, styles.declarations(styles.filled_in(attributes.get("style") or "", named)))
+    if tag == "a":
+        # Buttons have another form for Outlook; every other program shows this one.
+        style.pop("mso-hide", None)
     if "hidden" in attributes or (tag == "dialog" and "open" not in attributes):
         style.setdefault("display", "none")
     return styles.look(look, style) if style else look

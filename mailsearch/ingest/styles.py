@@ -17,11 +17,16 @@ _RELEVANT = frozenset(
         r"[\w-]+",
         "display visibility opacity font-size font color background background-color background-image position left"
         " right top bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x"
-        " overflow-y clip clip-path transform filter content-visibility zoom -webkit-text-fill-color",
+        " overflow-y clip clip-path transform filter content-visibility zoom -webkit-text-fill-color inset scale"
+        " translate rotate mso-hide",
     )
 )
 _DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))")
+_VARIABLE = re.compile(r"var\(\s*(--[\w-]{1,60})\s*(?:,([^()]{0,100}))?\)")
+_SET = re.compile(r"(--[\w-]{1,60})\s*:\s*([^;{}\"'<>]{1,100})")
+_FEATURE = re.compile(r"\(\s*(min|max)-(?:device-)?width\s*:\s*([0-9.]+)\s*([a-z]*)\s*\)")
 _LENGTH = re.compile(r"^\s*(?:calc\(\s*)?([+-]?[0-9]*\.?[0-9]+)\s*([a-z%]*)")
 _SIZES = {
     "xx-small": 9.0,
@@ -46,12 +51,20 @@ _PIXELS = {
 }
 _SMALLEST = 3.0
 # Positions, in pixels, beyond which no mail is shown: before its edges, to the right, and far down.
+_FAR_BY = -1_000.0
 _FAR, _FAR_ACROSS, _FAR_ALONG = -200.0, 1_500.0, 50_000.0
 _MOST_RULES = 2_000
+# The width of a screen on which mail is read, in pixels.
+_SCREEN = 1_200
 _CLIPPED = re.compile(
-    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|circle\(\s*0"
+    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|(?:circle|ellipse)\(\s*0"
+    r"|polygon\(\s*(?:0(?:px|%)?[\s,]*)+\)"
 )
-_SHRUNK = re.compile(r"scale(?:x|y|3d)?\(\s*0*\.?0*\s*[,)]|translate(?:x|y)?\(\s*-\s*[0-9]{4,}")
+_FADED = re.compile(r"opacity\s*[(=]\s*0*\.?0*\s*%?\s*\)")
+_SHRUNK = re.compile(
+    r"(?:scale(?:x|y|3d)?|matrix(?:3d)?)\(\s*0*\.?0*\s*[,)]|translate(?:x|y|3d)?\(\s*(?:0[a-z]*\s*,\s*)?-?\s*[0-9]{4,}"
+    r"|rotate[xy]\(\s*-?(?:90|270)deg"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +94,33 @@ def _legible(colour: Colour, background: Colour) -> bool:
 def declarations(style: str) -> Declarations:
     """The relevant declarations of a style attribute: property to value and whether it is important."""
     found: dict[str, tuple[str, bool]] = {}
-    for match in _DECLARATION.finditer(_COMMENT.sub("", style[:20_000].lower())):
+    style = _COMMENT.sub("", style[:20_000].lower())
+    for match in _DECLARATION.finditer(_ESCAPED.sub(_unescaped, style) if "\\" in style else style):
         name = match[1]
         if name in _RELEVANT:
             value, important, _ = match[2].partition("!important")
             if important or not found.get(name, ("", False))[1]:
                 found[name] = (value.strip(), bool(important))
     return found
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[2] is not None:
+        return match[2]
+    code = int(match[1], 16)
+    return chr(code).lower() if 0 < code < 0xD800 else ""
+
+
+def variables(html: str) -> Mapping[str, str]:
+    """The custom properties that *html* sets anywhere, the last of each name; empty where it uses none."""
+    return dict(_SET.findall(html[:1_000_000].lower())) if "var(" in html else {}
+
+
+def filled_in(style: str, named: Mapping[str, str]) -> str:
+    """*style* with the values of *named* custom properties where it uses them."""
+    for _ in range(3 if named and "var(" in style.lower() else 0):
+        style = _VARIABLE.sub(lambda match: named.get(match[1], match[2] or ""), style.lower())
+    return style
 
 
 def cascade(rules: Declarations, inline: Declarations) -> dict[str, str]:
@@ -108,10 +141,15 @@ def look(parent: Look, style: Mapping[str, str]) -> Look:
     return Look(gone, invisible, colour or parent.colour, background, size)
 
 
-def rules(tree: LexborHTMLParser, sheets: list[str]) -> dict[int, dict[str, tuple[str, bool]]]:
-    """The declarations that *sheets* give to elements of *tree*, by the element's memory id."""
+def rules(
+    tree: LexborHTMLParser, sheets: list[str], named: Mapping[str, str]
+) -> dict[int, dict[str, tuple[str, bool]]]:
+    """The declarations that *sheets* give to elements of *tree*, by the element's memory id.
+
+    *named* are the values of custom properties.
+    """
     found: dict[int, dict[str, tuple[str, bool]]] = {}
-    for selector, stated in _ranked(sheets)[-_MOST_RULES:]:
+    for selector, stated in _ranked(sheets, named)[-_MOST_RULES:]:
         for identity in _matching(tree, selector):
             _state(found.setdefault(identity, {}), stated)
     return found
@@ -124,12 +162,12 @@ def _state(own: dict[str, tuple[str, bool]], stated: Declarations) -> None:
             own[name] = (value, important)
 
 
-def _ranked(sheets: list[str]) -> list[tuple[str, Declarations]]:
+def _ranked(sheets: list[str], named: Mapping[str, str]) -> list[tuple[str, Declarations]]:
     """Selectors with what they state, the stronger ones later."""
     ranked: list[tuple[tuple[int, int, int], int, str, Declarations]] = []
     for sheet in sheets:
         for selectors, body in _rules(_COMMENT.sub("", sheet)):
-            stated = declarations(body)
+            stated = declarations(filled_in(body, named))
             for selector in selectors.split(",") if stated else ():
                 ranked.append((_specificity(selector), len(ranked), selector.strip(), stated))
     ranked.sort(key=lambda rule: rule[:2])
@@ -164,8 +202,16 @@ def _rules(sheet: str) -> Iterator[tuple[str, str]]:
 
 
 def _holds(prelude: str) -> bool:
-    """Whether an @media block applies without a condition of size or device."""
-    return re.match(r"^@media\s*(?:(?:only\s+)?(?:screen|all))?\s*(?:,.*)?$|^@(?:layer|supports)", prelude) is not None
+    """Whether an @media block applies on a wide screen, whatever else the device can do."""
+    for feature in _FEATURE.findall(prelude):
+        width = _pixels(f"{feature[1]}{feature[2]}", 16.0) or 0.0
+        if (width > _SCREEN) if feature[0] == "min" else (width < _SCREEN):
+            return False
+    plain = re.sub(r"\s+and\s*(?=,|$)|\(\s*\)|^(@media)\s*and\b", r"\1", _FEATURE.sub("()", prelude)).strip()
+    return (
+        re.match(r"^@media\s*(?:(?:only\s+)?(?:screen|all))?(?:\s+and)*\s*(?:,.*)?$|^@(?:layer|supports)", plain)
+        is not None
+    )
 
 
 def _block_end(sheet: str, opened: int) -> int:
@@ -225,7 +271,12 @@ def _background(style: Mapping[str, str], inherited: Colour | None) -> Colour | 
 def _is_gone(style: Mapping[str, str], size: float) -> bool:
     if not style:
         return False
-    if style.get("display") == "none" or style.get("content-visibility") == "hidden" or style.get("zoom") == "0":
+    if (
+        style.get("display") == "none"
+        or style.get("mso-hide") == "all"
+        or style.get("content-visibility") == "hidden"
+        or style.get("zoom") == "0"
+    ):
         return True
     opacity = _pixels(style.get("opacity"), 1.0)
     if opacity is not None and opacity < 0.05:
@@ -238,16 +289,21 @@ def _is_away(style: Mapping[str, str], size: float) -> bool:
     placed = style.get("position") in ("absolute", "fixed", "relative")
     across = ("text-indent", "margin-left", *(("left", "right") if placed else ()))
     along = ("margin-top", *(("top", "bottom") if placed else ()))
+    inset = style.get("inset", "").split() if placed else []
+    moved = style.get("translate", "").split()
+    if any((_pixels(one, size) or 0) <= _FAR_BY for one in (*inset, *moved)):
+        return True
     far = any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ACROSS for place in across)
     far = far or any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ALONG for place in along)
     # A line pushed out of its own box by all its width.
     pushed = re.match(r"-\s*[1-9][0-9]{2,}(?:\.[0-9]*)?%", style.get("text-indent", "")) is not None
-    return far or pushed or _SHRUNK.search(style.get("transform", "")) is not None
+    shrunk = _SHRUNK.search(style.get("transform", "")) or re.match(r"0*\.?0*(?:\s|$)", style.get("scale", "1"))
+    return far or pushed or shrunk is not None or re.search(r"[xy]\s+90deg", style.get("rotate", "")) is not None
 
 
 def _is_cut(style: Mapping[str, str], size: float) -> bool:
     """Clipped to nothing."""
-    if _CLIPPED.search(style.get("clip", "") + style.get("clip-path", "")) or "opacity(0" in style.get("filter", ""):
+    if _CLIPPED.search(style.get("clip", "") + style.get("clip-path", "")) or _FADED.search(style.get("filter", "")):
         return True
     hides = any(
         "hidden" in style.get(name, "") or "clip" in style.get(name, "")

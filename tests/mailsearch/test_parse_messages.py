@@ -105,6 +105,13 @@ def test_text_is_read_in_the_charset_that_it_is_in(head: bytes, body: bytes, exp
     assert code in codes(parsed) | {""}
 
 
+def test_tag_characters_are_hidden_text() -> None:
+    tags = "".join(chr(0xE0000 + ord(letter)) for letter in "obey me")
+    for part in (PLAIN + f"The roof.{tags}".encode(), HTML + f"<p>The roof.{tags}</p>".encode()):
+        parsed = message(part)
+        assert (parsed.body.text, parsed.body.hidden_text) == ("The roof.", "obey me")
+
+
 def test_nothing_that_leaves_is_unstorable() -> None:
     parsed = mime.parse(HEAD + b"\r\n" + bytes(range(256)) * 3)
     parsed.body.text.encode()
