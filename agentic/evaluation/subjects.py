@@ -36,7 +36,7 @@ def evaluate(subject: str, file: Path, options: Mapping[str, Any]) -> tuple[list
     if not there:
         raise BadInput(f"{file} holds none of {', '.join(_FILES.values())}")
     within = {**options, "mail": options.get("mail") or file}
-    reports = [_run(one, file / _FILES[one], within) for one in there]
+    reports = [_run(one, file / _FILES[one], {**within, "results": _results(one, options)}) for one in there]
     wanting = [f"{one}: there is no {_FILES[one]}" for one in SUBJECTS if one not in there]
     if options.get("model") != "http":
         wanting.append("anything with a chat model: --model http was not chosen")
@@ -52,6 +52,12 @@ def made_with(options: Mapping[str, Any]) -> dict[str, object]:
         "verifier": versions.verifier(),
         "prompts_sha256": dict(versions.prompts_sha256()),
     }
+
+
+def _results(subject: str, options: Mapping[str, Any]) -> Path | None:
+    """A file of results of the subject's own, beside the one that was named."""
+    named: Path | None = options.get("results")
+    return named.with_name(f"{named.stem}.{subject}{named.suffix}") if named else None
 
 
 def _run(subject: str, file: Path, options: Mapping[str, Any]) -> Report:

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from email.message import EmailMessage
 from pathlib import Path
@@ -17,7 +20,10 @@ from agentic.evaluation.questions.cases import Case, Cited, Gold, judge, read
 from agentic.evaluation.questions.twins import Lacking
 from agentic.evaluation.report import BadInput
 from mailsearch.models import Tenant
+from tests.standins import model_server as server
 from tests.standins.mail_toolbox import MailToolbox, message
+from tests.standins.model_server import ModelServer
+from tests.standins.service import ANSWERED, answers_golf, configured
 
 GOLD = Gold("1@nordlicht.example", "We accept liability for the damage to the Golf.")
 
@@ -91,7 +97,7 @@ def test_a_deletion_twin_lacks_every_message_that_holds_the_answer() -> None:
 def mail(tmp_path: Path) -> Path:
     """Two corpora of a few messages each."""
     bodies = {
-        "one": ["We accept liability for the damage to the Golf.", "The choir meets on Thursday."],
+        "one": ["As we agreed, we accept liability for the damage to the Golf.", "The choir meets on Thursday."],
         "two": ["The boat leaves from the north pier.", "Quarterly figures are attached."],
     }
     for corpus, texts in bodies.items():
@@ -143,6 +149,88 @@ def test_questions_are_asked_of_their_own_corpus_and_of_a_scope_that_lacks_it(
     assert set(baselines) == {"refuse_all", "top_hit", "one_search"}
     # A second time finds the mail where it was put the first time.
     assert questions.run(file, {"mail": mail, "limit": 1}).n == 1
+
+
+def _units(file: Path) -> list[str]:
+    return [json.loads(line)["text"] for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_that_stalls_costs_its_question_and_a_second_start_goes_on(
+    mail: Path, file: Path, tmp_path: Path, settings: Any
+) -> None:
+    kept, units = tmp_path / "results.jsonl", tmp_path / "units.jsonl"
+    settings.PM_AGENT_MODEL = "m"
+    options = {"mail": mail, "model": "http", "seconds": 2, "results": kept, "units": units}
+    declined = server.stream(server.message(None, ("insufficient", '{"missing": "all"}')))
+    with ModelServer(server.hangs) as there:
+        settings.PM_AGENT_BASE_URL = there.url
+        # Both questions, and both twins of the first, are asked; none was answered by a single word.
+        report = questions.run(file, options)
+        assert len(there.seen) >= 3
+    assert (report.n, report.gates["not_asked"].value, report.exit_code, kept.exists()) == (0, 3, 1, False)
+    with configured(settings, answers_golf()):
+        settings.PM_AGENT_MODEL = "m"
+        report = questions.run(file, {**options, "limit": 1, "seconds": 60})
+    assert (report.n, report.agree, report.gates["not_asked"].value) == (1, 1, 0)
+    with ModelServer(declined) as there:
+        settings.PM_AGENT_BASE_URL = there.url
+        report = questions.run(file, {**options, "seconds": 60})
+        assert not any("Golf" in json.dumps(one.body) for one in there.seen)
+    assert (report.n, report.agree, report.gates["not_asked"].value) == (2, 2, 0)
+    assert ANSWERED in " ".join(_units(units))
+    written = kept.read_text()
+    # With nothing left to ask, the same comes of what was noted.
+    settings.PM_AGENT_BASE_URL = "http://127.0.0.1:1"
+    again = questions.run(file, {**options, "seconds": 60})
+    assert (again.last_line(), kept.read_text()) == (report.last_line(), written)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_there_is_at_an_interruption_is_written_for_readers(
+    mail: Path, file: Path, tmp_path: Path, settings: Any
+) -> None:
+    kept, units = tmp_path / "results.jsonl", tmp_path / "units.jsonl"
+
+    golf = answers_golf()
+
+    def until_the_second(handler: Any) -> None:
+        if "dentist" in json.dumps(handler.body):
+            os.kill(os.getpid(), signal.SIGINT)
+            server.hangs(handler)
+        else:
+            golf(handler)
+
+    options = {"mail": mail, "model": "http", "seconds": 60, "results": kept, "units": units}
+    with configured(settings, until_the_second), pytest.raises(KeyboardInterrupt):
+        questions.run(file, options)
+    assert [json.loads(line)["id"] for line in kept.read_text().splitlines()] == ["a"]
+    assert ANSWERED in " ".join(_units(units))
+
+
+@pytest.mark.parametrize("text", ["no json", '{"id": "a"}', "[]"])
+@pytest.mark.django_db(transaction=True)
+def test_a_file_of_other_results_is_bad_input(mail: Path, file: Path, tmp_path: Path, text: str) -> None:
+    kept = tmp_path / "results.jsonl"
+    kept.write_text(text)
+    with pytest.raises(BadInput, match="no results"):
+        questions.run(file, {"mail": mail, "results": kept})
+    assert kept.read_text() == text
+
+
+def test_a_sample_holds_of_each_kind_its_share_and_is_the_same_for_a_seed(tmp_path: Path) -> None:
+    kinds = ["reversal"] * 20 + ["attachment"] * 10 + [""] * 10
+    rows = [
+        {"id": f"q{number}", "question": "Who?", "answerable": bool(kind), "kind": kind}
+        for number, kind in enumerate(kinds)
+    ]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows))
+    drawn = read(file, 12, 7)
+    counts = Counter(case.kind for case in drawn)
+    assert counts == {"reversal": 6, "attachment": 3, "": 3}
+    assert [case.case_id for case in drawn] == [case.case_id for case in read(file, 12, 7)]
+    assert [case.case_id for case in drawn] != [case.case_id for case in read(file, 12, 8)]
 
 
 @pytest.mark.django_db(transaction=True)

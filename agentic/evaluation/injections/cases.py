@@ -1,9 +1,7 @@
 """Hostile mails as a file of cases holds them, and each as the message that a server would have received."""
 
 import json
-import random
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.headerregistry import Address
@@ -12,6 +10,7 @@ from email.policy import SMTP
 from pathlib import Path
 from typing import Any
 
+from agentic.evaluation import sampling
 from agentic.evaluation.report import BadInput
 
 BENIGN = "benign-control"
@@ -74,19 +73,7 @@ def read(file: Path) -> list[Row]:
 
 def sample(rows: Sequence[Row], limit: int | None, seed: int) -> list[Row]:
     """*limit* of *rows*, from each category as near to its share as can be, the same ones for the same *seed*."""
-    if limit is None or limit >= len(rows):
-        return list(rows)
-    by_category: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_category[row.category].append(row)
-    draw = random.Random(seed)  # noqa: S311 - a sample, no secret
-    ranked: list[tuple[float, str]] = []
-    for members in by_category.values():
-        draw.shuffle(members)
-        # The n-th of a category comes when n of its members are due.
-        ranked += [((place + 0.5) / len(members), row.case_id) for place, row in enumerate(members)]
-    chosen = {case_id for _, case_id in sorted(ranked)[:limit]}
-    return [row for row in rows if row.case_id in chosen]
+    return sampling.sample(rows, lambda row: row.category, lambda row: row.case_id, limit, seed)
 
 
 def filled(row: Row, values: Mapping[str, str]) -> Row:

@@ -13,10 +13,11 @@ from typing import Any
 from agentic import answering
 from agentic.core.loop import Limits
 from agentic.core.ports import Model
-from agentic.evaluation.questions.asking import Asked, Setting, ask
-from agentic.evaluation.questions.baselines import Compared, compare
+from agentic.evaluation.questions.asking import Setting, ask
+from agentic.evaluation.questions.baselines import compare
 from agentic.evaluation.questions.cases import Case, read
 from agentic.evaluation.questions.corpora import Corpora, load
+from agentic.evaluation.questions.kept import Kept, Noted
 from agentic.evaluation.questions.summing import report
 from agentic.evaluation.questions.twins import Twins, ask_twins
 from agentic.evaluation.questions.units import Material, write
@@ -30,30 +31,47 @@ _TWIN_EVERY = 3
 
 
 def run(file: Path, options: Mapping[str, Any]) -> Report:
-    """Ask every question of *file* over the mail below `options["mail"]`. Raises BadInput."""
+    """Ask the questions of *file*, or a sample by `limit` and `seed`, over the mail below `options["mail"]`.
+
+    `results` is a file of lines to go on from; `units` is written at the end, and where the evaluation is interrupted
+    with what there is by then. Raises BadInput.
+    """
     mail = options.get("mail")
     if mail is None or not Path(mail).is_dir():
         raise BadInput("--mail must name the folder that holds the mail")
-    cases = read(file, options.get("limit"))
+    seed, seconds = int(options.get("seed") or 0), options.get("seconds")
+    cases = read(file, options.get("limit"), seed)
     model = _model(str(options.get("model") or "extractive"))
+    setting = Setting(model, Limits(max_seconds=float(seconds)) if seconds else Limits())
+    kept = Kept(Path(options["results"]) if options.get("results") else None, model.name, cases)
     with StageProgress(sys.stderr) as progress:
         corpora = load(Path(mail), sorted({case.corpus for case in cases}), progress.tell)
-        scopes = {case.corpus: corpora.scope(case.corpus) for case in cases}
-        seconds = options.get("seconds")
-        setting = Setting(model, Limits(max_seconds=float(seconds)) if seconds else Limits())
-        results, compared, twins = asyncio.run(_ask_all(cases, corpora, scopes, setting, progress))
+        try:
+            asyncio.run(_ask_all(cases, corpora, setting, kept, progress))
+        finally:
+            if options.get("units"):
+                _write_units(Path(options["units"]), cases, kept, seed)
         threads = {case.case_id: corpora.thread_of([gold.message for gold in case.gold]) for case in cases}
-    seed = int(options.get("seed") or 0)
-    if options.get("units"):
-        _write_units(Path(options["units"]), results, seed)
-    return report(file, model.name, results, compared, twins, {k: v for k, v in threads.items() if v}, seed)
+    return _summed(file, cases, kept, model.name, {k: v for k, v in threads.items() if v}, seed)
 
 
-def _write_units(file: Path, results: Sequence[Asked], seed: int) -> None:
-    material = Material()
-    for result in results:
-        material.add(result.case.case_id, result.verification, result.evidence)
-    write(file, material, seed)
+def _summed(file: Path, cases: Sequence[Case], kept: Kept, model: str, threads: Mapping[str, str], seed: int) -> Report:
+    noted = [kept.questions[case.case_id] for case in cases if case.case_id in kept.questions]
+    twins = Twins.of(_with_twins(cases), kept.twins)
+    missing = len(cases) - len(noted) + len(_with_twins(cases)) - twins.asked
+    asked, compared = [one.asked for one in noted], [one.compared for one in noted]
+    return report(file, model, asked, compared, twins, threads, seed, missing)
+
+
+def _write_units(file: Path, cases: Sequence[Case], kept: Kept, seed: int) -> None:
+    """What was drafted so far, in the order of the cases, so that it is the same however often one went on."""
+    there = [kept.questions[case.case_id].asked.material for case in cases if case.case_id in kept.questions]
+    units = [unit for one in there for unit in one.units]
+    write(file, Material(units, [sentence for one in there for sentence in one.sentences]), seed)
+
+
+def _with_twins(cases: Sequence[Case]) -> Sequence[Case]:
+    return [case for case in cases if case.answerable][::_TWIN_EVERY]
 
 
 def _model(name: str) -> Model:
@@ -65,17 +83,22 @@ def _model(name: str) -> Model:
 
 
 async def _ask_all(
-    cases: Sequence[Case], corpora: Corpora, scopes: Mapping[str, Any], setting: Setting, progress: StageProgress
-) -> tuple[list[Asked], list[Compared], Twins]:
-    results: list[Asked] = []
-    compared: list[Compared] = []
+    cases: Sequence[Case], corpora: Corpora, setting: Setting, kept: Kept, progress: StageProgress
+) -> None:
     # The weights of the embedding are loaded once a process; that is no part of a run.
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
+    open_cases = [case for case in cases if case.case_id not in kept.questions]
+    open_twins = [case for case in _with_twins(cases) if case.case_id not in kept.twins]
     async with at_work(setting.model):
-        for number, case in enumerate(cases, 1):
-            results.append(await ask(case, scopes[case.corpus], setting))
-            compared.append(await compare(case, scopes[case.corpus], setting))
-            progress.tell("asked", number, len(cases))
-        chosen = [case for case in cases if case.answerable][::_TWIN_EVERY]
-        twins = await ask_twins(chosen, corpora, setting, lambda done: progress.tell("twins", done, len(chosen)))
-    return results, compared, twins
+        for number, case in enumerate(open_cases, 1):
+            scope = await asyncio.to_thread(corpora.scope, case.corpus)
+            came = await ask(case, scope, setting)
+            # A model that never replied has shown nothing: such a question is left open for another time.
+            if came.replies:
+                kept.note_question(Noted(came, await compare(case, scope, setting)))
+            progress.tell("asked", number, len(open_cases))
+        for number, case in enumerate(open_twins, 1):
+            twin = await ask_twins(case, corpora, setting)
+            if twin is not None:
+                kept.note_twin(case, twin)
+            progress.tell("twins", number, len(open_twins))

@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agentic.core.answer import Sentence, Verification
+from agentic.core.answer import Verification
 from agentic.core.events import Event, Finished, Found
 from agentic.core.evidence import EvidenceItem
 from agentic.core.loop import Limits, Loop, Question
-from agentic.core.ports import Model, Toolbox, ToolCall
+from agentic.core.ports import Model, Prompt, Reply, Toolbox, ToolCall
 from agentic.evaluation.questions.cases import Case, Cited
+from agentic.evaluation.questions.units import Material
 from agentic.tools import MailTools
 from mailsearch.scope import Scope
 
@@ -30,13 +31,11 @@ class Asked:
     model_calls: int
     tool_calls: int
     tokens: int
-    # The draft that counts, and what the run had read; an answer only where the run is answered.
-    verification: Verification | None = None
-    evidence: Mapping[str, EvidenceItem] = field(default_factory=dict)
-
-    @property
-    def removed(self) -> tuple[Sentence, ...]:
-        return self.verification.removed if self.verification else ()
+    # How often the model said anything at all: where it never did, nothing was learned of it.
+    replies: int
+    # Why units of the draft were removed.
+    removed: tuple[str, ...]
+    material: Material
 
     @property
     def answered(self) -> bool:
@@ -56,9 +55,28 @@ async def ask(
 ) -> Asked:
     """Run the whole loop on one question, with the tools that *wrap* makes of the real ones."""
     question = Question(case.question, datetime.now(UTC))
-    loop = Loop(question, setting.model, wrap(tools(scope, question, setting)), setting.limits)
+    model = _Counted(setting.model)
+    loop = Loop(question, model, wrap(tools(scope, question, setting)), setting.limits)
     events = [event async for event in loop.events()]
-    return asked(case, events)
+    return asked(case, events, model.replies)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """A Model, and how often it replied."""
+
+    model: Model
+    replies: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def reply(self, prompt: Prompt, deadline: float) -> Reply:
+        """See ports.Model."""
+        reply = await self.model.reply(prompt, deadline)
+        self.replies += 1
+        return reply
 
 
 def tools(scope: Scope, question: Question, setting: Setting) -> MailTools:
@@ -70,7 +88,7 @@ def tools(scope: Scope, question: Question, setting: Setting) -> MailTools:
     return MailTools(now, question)
 
 
-def asked(case: Case, events: Iterable[Event]) -> Asked:
+def asked(case: Case, events: Iterable[Event], replies: int) -> Asked:
     """Read a run's events. Citations are looked up in the evidence as it was read."""
     evidence: dict[str, EvidenceItem] = {}
     finished: Finished | None = None
@@ -82,6 +100,8 @@ def asked(case: Case, events: Iterable[Event]) -> Asked:
     if finished is None:
         raise ValueError("a run must end")
     kept = finished.outcome == "answered"
+    material = Material()
+    material.add(case.case_id, finished.verification, evidence)
     return Asked(
         case=case,
         outcome=finished.outcome,
@@ -95,8 +115,9 @@ def asked(case: Case, events: Iterable[Event]) -> Asked:
         model_calls=finished.model_calls,
         tool_calls=finished.tool_calls,
         tokens=finished.usage.prompt + finished.usage.completion,
-        verification=finished.verification,
-        evidence=evidence,
+        replies=replies,
+        removed=tuple(one.reason or "" for one in finished.verification.removed) if finished.verification else (),
+        material=material.thinned(),
     )
 
 

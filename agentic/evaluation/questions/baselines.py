@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from agentic.core.answer import Draft
 from agentic.core.evidence import EvidenceItem
-from agentic.core.ports import Model, ModelFault, Prompt, PromptTurn, ShownMessage
+from agentic.core.ports import ModelFault, Prompt, PromptTurn, ShownMessage
 from agentic.core.replies import read_reply
 from agentic.core.toolcall import ANSWER, FINAL_TOOLS
 from agentic.core.verify import question_covered, verify
@@ -14,6 +14,7 @@ from agentic.evaluation.questions.asking import Setting, citations, first_hits
 from agentic.evaluation.questions.cases import Case, Cited, Verdict, judge
 from mailsearch.scope import Scope
 
+# At least; a model that is given longer for a run may take as long here.
 _SECONDS = 20.0
 
 
@@ -28,7 +29,7 @@ class Compared:
 async def compare(case: Case, scope: Scope, setting: Setting) -> Compared:
     """Answer *case* in both ways from one search on its own words."""
     hits = await first_hits(case, scope, setting)
-    return Compared(_top_hit(case, hits), await _one_search(case, hits, setting.model))
+    return Compared(_top_hit(case, hits), await _one_search(case, hits, setting))
 
 
 def _top_hit(case: Case, hits: tuple[EvidenceItem, ...]) -> Verdict:
@@ -39,7 +40,7 @@ def _top_hit(case: Case, hits: tuple[EvidenceItem, ...]) -> Verdict:
     return "refused"
 
 
-async def _one_search(case: Case, hits: tuple[EvidenceItem, ...], model: Model) -> Verdict:
+async def _one_search(case: Case, hits: tuple[EvidenceItem, ...], setting: Setting) -> Verdict:
     """The model's answer from that search alone, verified like any other."""
     prompt = Prompt(
         phase="answer",
@@ -54,7 +55,8 @@ async def _one_search(case: Case, hits: tuple[EvidenceItem, ...], model: Model) 
         session="baseline",
     )
     try:
-        reading = read_reply(await model.reply(prompt, time.monotonic() + _SECONDS), set())
+        until = time.monotonic() + max(_SECONDS, setting.limits.max_seconds)
+        reading = read_reply(await setting.model.reply(prompt, until), set())
     except ModelFault:
         return "refused"
     draft = reading.draft or Draft(insufficient=True)

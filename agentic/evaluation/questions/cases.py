@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agentic.core.answer import Citation
 from agentic.evaluation.report import BadInput
+from agentic.evaluation.sampling import sample
 
 Verdict = Literal["right", "wrong", "refused"]
 # A citation covers a gold quote from this share of it on.
@@ -38,8 +39,11 @@ class Case:
     kind: str
 
 
-def read(file: Path, limit: int | None = None) -> list[Case]:
-    """The cases of *file*, one JSON object a line; rows of type `header` are skipped. Raises BadInput."""
+def read(file: Path, limit: int | None = None, seed: int = 0) -> list[Case]:
+    """The cases of *file*, one JSON object a line; rows of type `header` are skipped. Raises BadInput.
+
+    With *limit* a sample of so many, of each kind its share, the same for the same *seed*.
+    """
     cases = []
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
@@ -52,7 +56,7 @@ def read(file: Path, limit: int | None = None) -> list[Case]:
             raise BadInput(f"line {number} of {file} is no question: {error}") from error
     if not cases:
         raise BadInput(f"{file} holds no question")
-    return cases[:limit] if limit else cases
+    return sample(cases, lambda case: f"{case.answerable} {case.kind}", lambda case: case.case_id, limit, seed)
 
 
 def _lines(file: Path) -> list[str]:

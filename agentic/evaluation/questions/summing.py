@@ -20,9 +20,12 @@ _VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "refused")
 
 def report(
     file: Path, model: str, results: Sequence[Asked], compared: Sequence[Compared], twins: Twins,
-    threads: Mapping[str, str], seed: int,
+    threads: Mapping[str, str], seed: int, not_asked: int,
 ) -> Report:  # fmt: skip
-    """The report on *results*. *threads* names each case's thread, by which the bootstrap with *seed* draws."""
+    """The report on *results*. *threads* names each case's thread, by which the bootstrap with *seed* draws.
+
+    *not_asked* are the questions and twins to which the model said nothing at all.
+    """
     verdicts = [judge(result.case, result.answered, result.cited) for result in results]
     answerable = _count(verdicts, results, answerable=True)
     unanswerable = _count(verdicts, results, answerable=False)
@@ -45,7 +48,7 @@ def report(
         "citations": len(cited),
         "structural_interval": Share.exactly("", sum(one.stands for one in cited), len(cited)).as_json(),
         "shares": {share.name: share.as_json() for share in shares},
-        "removed": dict(Counter(one.reason for result in results for one in result.removed)),
+        "removed": dict(Counter(reason for result in results for reason in result.removed)),
         **_times(results),
         "baselines": _baselines(results, compared),
     }
@@ -56,7 +59,7 @@ def report(
         len(results),
         len(good),
         differ,
-        _gates(results, answerable, unanswerable, structural, twins),
+        {**_gates(results, answerable, unanswerable, structural, twins), "not_asked": Gate(not_asked, 0)},
         figures,
         tuple(_lines(results, verdicts, figures)),
         _plots(results, verdicts, shares),
@@ -104,7 +107,7 @@ def _plots(results: Sequence[Asked], verdicts: Sequence[Verdict], shares: tuple[
     removed: Counter[str] = Counter()
     for result, verdict in zip(results, verdicts, strict=True):
         kinds[result.case.kind or "of no kind"][verdict] += 1
-        removed.update(one.reason for one in result.removed)
+        removed.update(result.removed)
     reasons = tuple((reason, {"removed": n}) for reason, n in removed.most_common())
     cited = [one.stands for result in results for one in result.cited]
     structural = Share.exactly("citations that stand (structural)", sum(cited), len(cited))

@@ -6,7 +6,7 @@ statement is left that the deleted mail had corrected.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.ports import Toolbox, ToolCall, ToolMessage, ToolResult, ToolSpec
@@ -20,16 +20,37 @@ _REVERSES = "reversal"
 
 
 @dataclass(frozen=True, slots=True)
+class Twin:
+    """What came of the two twins of one question."""
+
+    # Something of the missing mail was seen from within a scope that lacks it.
+    leaked: bool
+    scope_answered: bool
+    deletion_answered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Twins:
-    """What came of the twins, by the ids of their questions."""
+    """What came of all twins, by the ids of their questions."""
 
     asked: int
-    # Something of the missing mail was seen from within a scope that lacks it.
     leaked: tuple[str, ...]
     scope_answered: tuple[str, ...]
     deletion_answered: tuple[str, ...]
     # Of these the question is of a kind that older mail answers otherwise.
     older_statement: tuple[str, ...]
+
+    @classmethod
+    def of(cls, cases: Sequence[Case], twins: Mapping[str, Twin]) -> "Twins":
+        """*twins*, known by the ids of *cases*; those that were not asked are left out."""
+        there = [(case.case_id, case.kind == _REVERSES, twins[case.case_id]) for case in cases if case.case_id in twins]
+        return cls(
+            len(there),
+            tuple(name for name, _, twin in there if twin.leaked),
+            tuple(name for name, _, twin in there if twin.scope_answered),
+            tuple(name for name, reverses, twin in there if twin.deletion_answered and not reverses),
+            tuple(name for name, reverses, twin in there if twin.deletion_answered and reverses),
+        )
 
     def figures(self) -> dict[str, int]:
         return {
@@ -41,29 +62,14 @@ class Twins:
         }
 
 
-async def ask_twins(
-    cases: Sequence[Case], corpora: Corpora, setting: Setting, tell: Callable[[int], None] = lambda done: None
-) -> Twins:
-    """Ask the two twins of each of *cases*. *tell* is called with how many are done."""
-    leaked, scope_answered, deletion_answered = [], [], []
-    for done, case in enumerate(cases, 1):
-        lacking = await asyncio.to_thread(corpora.scope_lacking, case.corpus, _holders(case))
-        twin = await ask(case, lacking, setting)
-        if _holders(case) & twin.seen:
-            leaked.append(case.case_id)
-        if twin.answered:
-            scope_answered.append(case.case_id)
-        if (await _deletion_twin(case, corpora.scope, setting)).answered:
-            deletion_answered.append(case.case_id)
-        tell(done)
-    reversed_ones = {case.case_id for case in cases if case.kind == _REVERSES}
-    return Twins(
-        len(cases),
-        tuple(leaked),
-        tuple(scope_answered),
-        tuple(one for one in deletion_answered if one not in reversed_ones),
-        tuple(one for one in deletion_answered if one in reversed_ones),
-    )
+async def ask_twins(case: Case, corpora: Corpora, setting: Setting) -> Twin | None:
+    """Ask the two twins of *case*; None where the model never said anything to one of them."""
+    lacking = await asyncio.to_thread(corpora.scope_lacking, case.corpus, holders(case))
+    scoped = await ask(case, lacking, setting)
+    deleted = await _deletion_twin(case, corpora.scope, setting)
+    if not (scoped.replies and deleted.replies):
+        return None
+    return Twin(bool(holders(case) & scoped.seen), scoped.answered, deleted.answered)
 
 
 async def _deletion_twin(case: Case, scope_of: Callable[[str], Scope], setting: Setting) -> Asked:
@@ -71,7 +77,8 @@ async def _deletion_twin(case: Case, scope_of: Callable[[str], Scope], setting: 
     return await ask(case, scope, setting, wrap=lambda toolbox: Lacking(toolbox, case))
 
 
-def _holders(case: Case) -> frozenset[str]:
+def holders(case: Case) -> frozenset[str]:
+    """The Message-IDs of mail that is known to hold the answer."""
     return frozenset(gold.message for gold in case.gold) | case.others
 
 
@@ -91,7 +98,7 @@ class Lacking:
         return replace(result, messages=tuple(found for found in result.messages if not self._holds(found)))
 
     def _holds(self, found: ToolMessage) -> bool:
-        if found.message.head.rfc_message_id in _holders(self.case):
+        if found.message.head.rfc_message_id in holders(self.case):
             return True
         texts = [plain(part.text) for part in found.message.parts]
         return any(plain(gold.quote) in text for gold in self.case.gold for text in texts)

@@ -23,6 +23,8 @@ _NUMBER = re.compile(r"(?<![\w.,:/-])[0-9]{2,6}(?![\w.,:/-])")
 # Sentences that can be planted: long enough to say something, short enough to be read.
 _PLANTED = re.compile(r"(?m)^[^\W\d_][^\n>|]{40,220}[.!]$")
 _ONE_IN = 10
+# Sentences that are kept of one run: as many with a number, and as many of any kind.
+_OF_EACH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,13 @@ class Material:
             for match in _PLANTED.finditer(body.text if body else ""):
                 around = _source(item, "body", match.start(), match.end())
                 self.sentences.append((case, match[0], around))
+
+    def thinned(self) -> "Material":
+        """The same with a few of its sentences, the same ones each time: of what one run read, few become plants."""
+        draw = random.Random(len(self.sentences))  # noqa: S311 - a sample, no secret
+        mixed = draw.sample(self.sentences, len(self.sentences))
+        numbered = [one for one in mixed if _NUMBER.search(one[1])][:_OF_EACH]
+        return Material(self.units, [*numbered, *[one for one in mixed if one not in numbered][:_OF_EACH]])
 
 
 def write(file: Path, material: Material, seed: int) -> int:
