@@ -16,7 +16,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.models import Folder, Grant
-from mailsearch.sessions import Binding, bound, session
+from mailsearch.sessions import Binding, bound, piped
 
 _HIDDEN_ROLES = (Folder.Role.JUNK, Folder.Role.TRASH)
 
@@ -102,8 +102,8 @@ class Scope:
 
     @asynccontextmanager
     async def reading(self, *, statement_timeout_ms: int = 0) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A database session that sees this scope's mailboxes and no quarantined mail."""
-        async with session(self.binding(statement_timeout_ms=statement_timeout_ms)) as conn:
+        """A database session that sees this scope's mailboxes and no quarantined mail; see `sessions.piped`."""
+        async with piped(self.binding(statement_timeout_ms=statement_timeout_ms)) as conn:
             yield conn
 
     @contextmanager

@@ -73,15 +73,14 @@ async def of(scope: Scope) -> Coverage:
 async def _count(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing) -> Coverage:
     condition, values = scope.condition("m")
     model = configured_embedder(known.may_leave).name
-    async with conn.pipeline():
-        asked = [
-            await conn.execute(sql.SQL(_MESSAGES).format(condition), values),
-            await conn.execute(sql.SQL(_PASSAGES).format(condition), values | {"model": model}),
-            await conn.execute(sql.SQL(_UNREAD).format(condition), values),
-            await conn.execute(_SOURCES, [sorted(scope.mailboxes), scope.tenant]),
-        ]
-        sources = await asked.pop().fetchall()
-        counted, passages, unread = [await cursor.fetchone() or (0, None, None) for cursor in asked]
+    asked = [
+        await conn.execute(sql.SQL(_MESSAGES).format(condition), values),
+        await conn.execute(sql.SQL(_PASSAGES).format(condition), values | {"model": model}),
+        await conn.execute(sql.SQL(_UNREAD).format(condition), values),
+        await conn.execute(_SOURCES, [sorted(scope.mailboxes), scope.tenant]),
+    ]
+    sources = await asked.pop().fetchall()
+    counted, passages, unread = [await cursor.fetchone() or (0, None, None) for cursor in asked]
     return Coverage(
         messages_in_scope=counted[0],
         received_from=counted[1],

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any, LiteralString
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
@@ -90,18 +91,16 @@ async def read(
     of mail."""
     wanted = list(ids)
     condition, values = scope.condition("m")
-    async with conn.pipeline():
-        # Asked for in one trip, and of participants and attachments only those of what is in scope are looked at.
-        messages = await conn.execute(
-            sql.SQL(_MESSAGES).format(sql.SQL(columns.message), condition), values | {"ids": wanted}
-        )
-        participants = await conn.execute(_PARTICIPANTS, [wanted])
-        attached = await conn.execute(sql.SQL(_ATTACHMENTS).format(sql.SQL(columns.attachment)), [wanted])
-        bearers = await conn.execute(_OF_MESSAGES, _bearing(scope) | {"ids": wanted})
-        rows = {row[0]: row for row in await messages.fetchall()}
-        people = _people(row for row in await participants.fetchall() if row[0] in rows)
-        attachments = await attached.fetchall()
-        known: dict[str, str] = dict(await bearers.fetchall())
+    # Asked for in one trip, and of participants and attachments only those of what is in scope are looked at.
+    statements = _statements(columns, condition.as_string(None))
+    messages = await conn.execute(statements[0], values | {"ids": wanted}, prepare=True)
+    participants = await conn.execute(_PARTICIPANTS, [wanted], prepare=True)
+    attached = await conn.execute(statements[1], [wanted], prepare=True)
+    bearers = await conn.execute(_OF_MESSAGES, _bearing(scope) | {"ids": wanted}, prepare=True)
+    rows = {row[0]: row for row in await messages.fetchall()}
+    people = _people(row for row in await participants.fetchall() if row[0] in rows)
+    attachments = await attached.fetchall()
+    known: dict[str, str] = dict(await bearers.fetchall())
     containers = {row[_CONTAINER] for row in rows.values() if row[_CONTAINER] is not None}
     if containers:
         people |= _people(await (await conn.execute(_PARTICIPANTS, [list(containers)])).fetchall())
@@ -118,6 +117,12 @@ async def read(
         )
         for message_id, row in rows.items()
     }
+
+
+@lru_cache(100)
+def _statements(columns: Columns, condition: str) -> tuple[bytes, bytes]:
+    """The statements that ask for messages, and for their attachments."""
+    return _MESSAGES.format(columns.message, condition).encode(), _ATTACHMENTS.format(columns.attachment).encode()
 
 
 def _head(

@@ -180,7 +180,7 @@ async def search(
             "expected": plan.expected,
             "small": plan.small,
         }
-        cursor = await conn.execute(_BEST, parameters)
+        cursor = await conn.execute(_BEST, parameters, prepare=True)
     else:
         cursor = await conn.execute(_RANKED, parameters | {"narrow": narrowing.parameter})
     # Whoever shows a message reads it under row-level security and in scope once more.
