@@ -95,8 +95,28 @@ def test_a_run_that_ends_while_a_step_is_being_told_loses_no_step(settings: Any)
         answers_golf()(handler)
 
     with configured(settings, waits):
-        said = asyncio.run(ask_mail(Call(home.jo.principal, {"query": QUESTION}, tell)))
+        said = asyncio.run(ask_mail(Call(home.jo.principal, {"query": QUESTION}, tell), patience=60))
     assert told == [0, *(entry["seq"] for entry in said.data["trace"])]
+
+
+@pytest.mark.parametrize("taken", [0, 2])
+def test_a_client_that_stops_reading_delays_neither_its_run_nor_its_result(settings: Any, taken: int) -> None:
+    told: list[float] = []
+
+    async def tell(number: float, words: str) -> None:
+        if len(told) == taken:
+            await asyncio.Event().wait()
+        told.append(number)
+
+    arguments = {"query": QUESTION, "idempotency_key": "once", "now": "2026-03-20T10:00:00Z"}
+    asking = Call(house().jo.principal, arguments, tell)
+    with configured(settings, answers_golf()):
+        first = asyncio.run(ask_mail(asking, patience=0.01))
+        # What was answered already is answered once more, and told no further.
+        again = asyncio.run(ask_mail(asking, patience=0.01))
+    assert first.data["outcome"] == "answered"
+    assert again.data == first.data
+    assert told == [0, 1][:taken]
 
 
 def test_a_run_that_cannot_be_written_down_is_refused_with_what_to_do(service: Service, owner_conninfo: str) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import jsonschema
@@ -20,6 +21,8 @@ from agentic.web.runs_api import run_json
 from agentic.web.search_api import ask_of
 from agentic.web.serializers import SearchSerializer
 
+# Seconds that a client may take, once the response is there, for the steps that it has not heard of yet.
+_PATIENCE = 2.0
 _ARGUMENTS = jsonschema.Draft202012Validator(ASK)
 _WORDS = {
     "called": "calls {tool}",
@@ -39,9 +42,10 @@ _ADVICE = {
 }
 
 
-async def ask_mail(call: Call) -> Said:
+async def ask_mail(call: Call, *, patience: float = _PATIENCE) -> Said:
     """Ask a question and wait for its response. A caller who leaves does not end the run.
 
+    A client that takes its steps slowly is not told the rest of them: after *patience* seconds it gets its response.
     Raises Problem and what `runs.start` raises.
     """
     began = time.monotonic()
@@ -53,58 +57,69 @@ async def ask_mail(call: Call) -> Said:
     ask = await ask_of(call.principal, body.validated_data, key)
     models = await answering.models_for(call.principal.tenant, ask.text)
     started = await runs.start(call.principal, ask, models, began)
-    telling = _Telling(call, started.public_id)
-    await telling.begin()
-    if isinstance(started, runs.Started):
-        await _wait(started, telling)
-        response = await runs.in_time(started, run_json(call.principal, started.public_id))
-    else:
-        # The same call was made before, and its run may still be under way.
-        await telling.follow()
-        response = await run_json(call.principal, started.public_id)
-    if response is None:
-        raise Problem("not-found")
-    await telling.rest(response["trace"])
+    async with _telling(call, started.public_id, patience) as telling:
+        if isinstance(started, runs.Started):
+            await _wait(started, telling)
+            response = await runs.in_time(started, run_json(call.principal, started.public_id))
+        else:
+            # The same call was made before, and its run may still be under way.
+            await telling.follow()
+            response = await run_json(call.principal, started.public_id)
+        if response is None:
+            raise Problem("not-found")
+        # What was not told while the run went on.
+        telling.tell(response["trace"])
     return _said(response)
 
 
 class _Telling:
-    """Tells the client each event of a run once and in order."""
+    """Tells the client each event of a run once and in order. Neither the run nor its response waits for the client."""
 
     def __init__(self, call: Call, run: str) -> None:
         self._call = call
         self._run = run
-        self._told = 0
-        self._at_work = asyncio.Lock()
+        self._last = 0
+        # Number and words of each step that is still to be sent; None is the end.
+        self._unsent: asyncio.Queue[tuple[float, str] | None] = asyncio.Queue()
+        self._unsent.put_nowait((0.0, f"run {run}"))
 
-    async def begin(self) -> None:
-        await self._call.tell(0.0, f"run {self._run}")
+    async def send(self) -> None:
+        """Send what there is to tell, until its end."""
+        while (step := await self._unsent.get()) is not None:
+            await self._call.tell(*step)
 
     async def follow(self) -> None:
         """Each event as it is written, until the run ends."""
         async for frame in stream.follow(self._call.principal, self._run):
             entry = _entry(frame)
             if entry is not None:
-                await self._tell(entry)
+                self.tell([entry])
 
-    async def rest(self, trace: Iterable[Json]) -> None:
-        """What was not told while the run went on."""
+    def tell(self, trace: Iterable[Json]) -> None:
         for entry in trace:
-            await self._tell(entry)
+            if entry["seq"] > self._last:
+                self._last = entry["seq"]
+                step = f"step {entry['step']}, " if entry["step"] else ""
+                words = _WORDS.get(str(entry["event"]), "").format_map(entry)
+                self._unsent.put_nowait((float(entry["seq"]), f"{step}{entry['phase']}: {words}"))
 
-    async def stop(self, following: "asyncio.Task[None]") -> None:
-        """Cancel *following*, but not while it tells: nobody could say whether the client had heard that event."""
-        async with self._at_work:
-            following.cancel()
+    def end(self) -> None:
+        self._unsent.put_nowait(None)
 
-    async def _tell(self, entry: Json) -> None:
-        async with self._at_work:
-            if entry["seq"] <= self._told:
-                return
-            self._told = entry["seq"]
-            step = f"step {entry['step']}, " if entry["step"] else ""
-            words = _WORDS.get(str(entry["event"]), "").format_map(entry)
-            await self._call.tell(float(entry["seq"]), f"{step}{entry['phase']}: {words}")
+
+@asynccontextmanager
+async def _telling(call: Call, run: str, patience: float) -> AsyncIterator[_Telling]:
+    """Steps told within this block are sent beside it, and what is left of them for *patience* seconds after it."""
+    telling = _Telling(call, run)
+    sending = asyncio.create_task(telling.send())
+    try:
+        yield telling
+        telling.end()
+        await asyncio.wait({sending}, timeout=patience)
+    finally:
+        sending.cancel()
+        # A client that is gone is told no more; its run is found again by its key.
+        await asyncio.gather(sending, return_exceptions=True)
 
 
 async def _wait(started: runs.Started, telling: _Telling) -> None:
@@ -112,7 +127,6 @@ async def _wait(started: runs.Started, telling: _Telling) -> None:
     following = asyncio.create_task(telling.follow())
     try:
         await runs.wait(started, task)
-        await telling.stop(following)
     finally:
         following.cancel()
         await asyncio.wait({following})
