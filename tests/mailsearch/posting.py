@@ -11,7 +11,7 @@ from django.db import connection
 
 from mailsearch import ids
 from mailsearch.ingest import counting
-from mailsearch.ingest.lexemes import Field, Stems, index_line, tokens
+from mailsearch.ingest.lexemes import Field, Stems, index_line, tokens, unpacked
 from mailsearch.ingest.store import ask_stems
 from mailsearch.models import (
     Attachment,
@@ -185,7 +185,7 @@ def _index(message: Message, common: dict[str, object], fields: Sequence[Field],
     vector = " ".join(
         "'{}':{}".format(
             lexeme.replace("\\", "\\\\").replace("'", "''"),
-            ",".join(f"{place & 0x3FFF}{weights[place >> 14]}" for place in places),
+            ",".join(f"{place & 0x3FFF}{weights[place >> 14]}" for place in unpacked(places)),
         )
         for lexeme, places in line.places.items()
     )
