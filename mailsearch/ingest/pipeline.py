@@ -33,6 +33,8 @@ from mailsearch.terms import fold
 # Messages that are parsed, threaded and written together, and the most bytes of them.
 BATCH = 500
 _BYTES = 16_000_000
+# How many times as many messages there are when statistics are refreshed again amid an import.
+_MORE = 5
 _INBOX = "INBOX"
 # For messages that come one by one: starting a child takes longer than parsing a hundred of them.
 _parser = Worker()
@@ -108,6 +110,8 @@ def ingest(
     started = time.monotonic()
     summary = Summary(bytes_total=source.size)
     stems = Stems(store.ask_stems)
+    # While a store grows from nothing the planner takes it for empty, and reads it whole for each batch.
+    look_again = BATCH
     with collecting.seldom(), _lent(worker) as parser, ThreadPoolExecutor(1, "parse") as parsing:
         waiting: Future[list[Draft]] | None = None
         for batch in _batches(source):
@@ -115,6 +119,9 @@ def ingest(
             parsed = parsing.submit(_parse, parser, target, fresh)
             _take(waiting, target, stems, summary)
             waiting = parsed
+            if summary.new >= look_again:
+                statistics.refresh()
+                look_again = _MORE * summary.new
             _tell(progress, summary, started)
         _take(waiting, target, stems, summary)
     if summary.new:

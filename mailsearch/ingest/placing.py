@@ -199,7 +199,7 @@ def _candidates(
 ) -> dict[int, list[tuple[_Beside, Letter]]]:
     """Messages of the store that each of *newcomers* (key of the subject, letter) may belong to, the nearest first.
 
-    Beside one that is no reply only a later reply that refers to nothing can stand.
+    Beside one that is no reply only a later reply that refers to nothing can stand; and no reply lacks a colon.
     """
     keys, letters = zip(*newcomers.values(), strict=True)
     cursor.execute(
@@ -210,7 +210,7 @@ def _candidates(
         " FROM mailsearch_message m WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"
         "  AND coalesce(m.sent_at, m.received_at) BETWEEN n.at - %s * interval '1 day' AND n.at + %s * interval '1 day'"
         '  AND (n.is_reply OR (cardinality(m."references") + cardinality(m.in_reply_to) = 0'
-        "                      AND coalesce(m.sent_at, m.received_at) >= n.at))"
+        "                      AND coalesce(m.sent_at, m.received_at) >= n.at AND m.subject ~ '[:：]'))"
         " ORDER BY abs(extract(epoch FROM coalesce(m.sent_at, m.received_at) - n.at)), m.id LIMIT %s) AS found",
         [
             array(newcomers),
