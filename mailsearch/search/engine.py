@@ -22,7 +22,7 @@ from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.meters import measured
 from mailsearch.scope import Scope
 from mailsearch.search import keyword, semantic, showing
-from mailsearch.search.folding import Folded, folded, spread
+from mailsearch.search.folding import Candidate, Folded, folded, spread
 from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
 from mailsearch.search.narrowing import Narrowing, narrow
 from mailsearch.search.paging import DEEPEST, decode, encode, fingerprint
@@ -34,8 +34,11 @@ Session = AsyncConnection[TupleRow]
 MOST_HITS = 100
 # Seconds that a hybrid search waits for vectors after the query came in.
 PATIENCE = 3.0
-# Messages of each way that a fusion looks at.
+# Messages of each way that a fusion looks at; by meaning a first look at fewer will do, which cost more each.
 _SHALLOW = 200
+_NEAR = 100
+# Hits whose senders are looked up at once.
+_STEP = 50
 # A word that is there says more than a meaning that is near. Measured on questions, paraphrases and questions in
 # another language, anything from 0.6 to 0.8 is as good as the better way or better for each of the three.
 _WORDS_WEIGHT = 0.7
@@ -71,7 +74,7 @@ class _Asked:
             yield replace(self, words_depth=min(self.end + 1, DEEPEST))
             return
         if self.end <= _SHALLOW // 4:
-            yield replace(self, words_depth=_SHALLOW, meaning_depth=_SHALLOW)
+            yield replace(self, words_depth=_SHALLOW, meaning_depth=_NEAR)
         deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
         yield replace(self, meaning_depth=deep)
 
@@ -172,7 +175,7 @@ def _found(asked: _Asked, by_words: keyword.KeywordHits | None, by_meaning: list
     if by_meaning:
         fits = [max(0.0, one.similarity) for one in by_meaning] if by_words is not None else None
         rankings.append(Ranking("semantic", [one.message_id for one in by_meaning], 1 - _WORDS_WEIGHT, fits))
-    fused = fuse_in_steps(rankings, _SHALLOW)
+    fused = fuse_in_steps(rankings, {"keyword": _SHALLOW, "semantic": _NEAR})
     by_words_alone = by_meaning is None or not by_meaning
     exact = by_words is None or by_words.total_is_exact
     total = max(len(fused), by_words.total if by_words else 0)
@@ -231,18 +234,28 @@ async def _arranged(conn: Session, asked: _Asked, found: _Found) -> list[Folded]
     hits = [Folded(one, one, found.copies[one]) for one in ids] if found.copies is not None else []
     if found.copies is not None and not asked.request.spread:
         return hits
-    candidates = await showing.candidates(conn, asked.scope, ids, senders=asked.request.spread)
     if found.copies is None:
-        hits = folded(ids, candidates)
-    if not asked.request.spread:
-        return hits
+        hits = folded(ids, await showing.candidates(conn, asked.scope, ids, senders=False))
+    return await _spread(conn, asked, hits) if asked.request.spread else hits
+
+
+async def _spread(conn: Session, asked: _Asked, hits: Sequence[Folded]) -> list[Folded]:
+    """*hits* spread, as far as the page and the question whether there is another one need."""
     filters = (asked.parsed.filters, asked.request.filters)
-    return spread(
-        hits,
-        candidates,
-        by_thread=not any(one.threads or one.messages for one in filters),
-        by_sender=not any(one.senders or one.messages for one in filters),
-    )
+    known: dict[int, Candidate] = {}
+    kept: list[Folded] = []
+    for start in range(0, len(hits), _STEP):
+        ids = [hit.message_id for hit in hits[start : start + _STEP]]
+        known |= await showing.candidates(conn, asked.scope, ids, senders=True)
+        kept = spread(
+            hits[: start + _STEP],
+            known,
+            by_thread=not any(one.threads or one.messages for one in filters),
+            by_sender=not any(one.senders or one.messages for one in filters),
+        )
+        if len(kept) > asked.end:
+            break
+    return kept
 
 
 def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:

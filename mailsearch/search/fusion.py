@@ -6,7 +6,7 @@ a ranking in which nothing fits is no find. That is what keeps the fusion of two
 where equal weights pull it to the middle.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 RRF_K = 60
@@ -52,11 +52,11 @@ def fuse(rankings: Sequence[Ranking], *, rrf_k: int = RRF_K) -> list[Fused]:
     return [Fused(one, scores[one], tuple(sorted(found_by[one]))) for one in order]
 
 
-def fuse_in_steps(rankings: Sequence[Ranking], step: int) -> list[Fused]:
-    """Like `fuse`, but what is among the best *step* of any ranking comes before all else.
+def fuse_in_steps(rankings: Sequence[Ranking], steps: Mapping[str, int]) -> list[Fused]:
+    """Like `fuse`, but what is among the first of any ranking, *steps* of them by its name, comes before all else.
 
     So the beginning is the same however deep the rankings go, and pages of it fit together.
     """
-    beginning = fuse([one.first(step) for one in rankings])
+    beginning = fuse([one.first(steps[one.name]) for one in rankings])
     known = {one.message_id for one in beginning}
     return [*beginning, *(one for one in fuse(rankings) if one.message_id not in known)]

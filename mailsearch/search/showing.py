@@ -27,7 +27,7 @@ async def candidates(
     """What folding needs to know of the messages, of those in scope; with their senders if they are to be spread."""
     condition, values = scope.condition("m")
     statement = sql.SQL(_CANDIDATES).format(condition)
-    cursor = await conn.execute(statement, values | {"ids": list(ids), "senders": senders})
+    cursor = await conn.execute(statement, values | {"ids": list(ids), "senders": senders}, prepare=True)
     return {
         message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
         for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
