@@ -3,13 +3,12 @@
 Which alternative wins: text/plain, unless it is blank or a stub beside the HTML ("view this in a browser").
 """
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from mailsearch.hits import Block, Region
-from mailsearch.ingest import charset, cms, entities, headers, html, invitations, plain, words
+from mailsearch.ingest import charset, cms, entities, headers, html, invitations, plain, reports, words
 from mailsearch.ingest.blocks import MOST_TEXT
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedText
@@ -23,7 +22,15 @@ _STUB = re.compile(
     r"(?i)html|view (?:this|it|the) .{0,40}(?:browser|online)|web ?browser|im browser|navegador|navigateur"
     r"|does not support|cannot be displayed"
 )
-_REPORT_FIELD = re.compile(r"(?m)^([A-Za-z-]{2,40})[ \t]*:[ \t]*([^\r\n]{0,500})")
+_DELIVERY = ("message/delivery-status", "message/global-delivery-status")
+_REPORTS = (
+    "message/disposition-notification",
+    "message/global-disposition-notification",
+    "message/feedback-report",
+    "message/tracking-status",
+)
+# Messages inside signatures, and pieces of messages, that are opened within each other.
+_MOST_OPENED = 20
 _CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _INLINE_ENCRYPTED = "-----BEGIN PGP MESSAGE-----"
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
@@ -121,6 +128,7 @@ def join(texts: Iterable[ParsedText]) -> ParsedText:
 class _Reader:
     forwards: bool
     subject: str
+    opened: int = 0
 
     def read(self, entity: Entity) -> Found:
         found = Found()
@@ -161,23 +169,30 @@ class _Reader:
             filename = filename or "invite.ics"
         if placed != "attachment" and not filename and _is_body(kind):
             self.text(entity, content, found)
-        elif not self._signed_inside(entity, content, found):
+        elif not self._opened(entity, content, filename, found):
             inline = placed == "inline" or bool(entity.header("content-id"))
             leaf = Leaf(entity, content, filename, inline, cms.is_encrypted(content.data))
             found.order.append(leaf)
             found.signed |= kind in _SIGNATURES
 
-    def _signed_inside(self, entity: Entity, content: Content, found: Found) -> bool:
-        """Read the message inside an opaque signature; whether there was one."""
-        if not entity.content_type.endswith("pkcs7-mime"):
+    def _opened(self, entity: Entity, content: Content, filename: str, found: Found) -> bool:
+        """Read the message inside an opaque signature or a part that is a piece of one; whether there was one."""
+        if entity.content_type == "message/partial":
+            found.defects.append(Defect("message-partial", entity.path, "The message is one piece of a longer one."))
+            inside: bytes | None = content.data if entity.parameters.get("number") == "1" else b"\n" + content.data
+        elif entity.content_type.endswith("pkcs7-mime") or filename.lower().endswith((".p7m", ".p7z")):
+            data = cms.unarmoured(content.data)
+            found.encrypted |= cms.is_encrypted(data) or entity.parameters.get("smime-type") == "enveloped-data"
+            inside = cms.content_inside(data)
+            found.signed |= inside is not None and cms.is_signed(data)
+        else:
             return False
-        signed = cms.signed_content(content.data)
-        if signed:
-            found.signed = True
-            found.take(self.read(entities.read(signed)))
-            return True
-        found.encrypted |= cms.is_encrypted(content.data) or entity.parameters.get("smime-type") == "enveloped-data"
-        return False
+        if inside is None or self.opened >= _MOST_OPENED:
+            return False
+        self.opened += 1
+        found.take(self.read(entities.read(inside)))
+        self.opened -= 1
+        return True
 
     def promote(self, found: Found) -> None:
         """Where nothing gives the body any text, a text that only carries a file name is the body."""
@@ -198,8 +213,8 @@ class _Reader:
             found.facts |= invitation.facts
             return
         text = self._decoded(entity, content, found)
-        if kind == "message/delivery-status":
-            found.facts |= _bounce(text)
+        if kind in _DELIVERY:
+            found.facts |= reports.bounce(text)
         if kind in ("text/html", "application/xhtml+xml") or _HTML_START.match(text):
             found.pieces.append(("html", html.visible_text(text, forwards=self.forwards, subject=self.subject)))
             return
@@ -274,22 +289,10 @@ def _is_stub(plain_text: str, html_text: str) -> bool:
     return len(said) * 8 < len(meant) and len(said) < 100
 
 
-def _bounce(text: str) -> dict[str, str]:
-    """What a delivery report says (RFC 3464), as a JSON object under `bounce`."""
-    fields = {name.lower(): value.strip() for name, value in _REPORT_FIELD.findall(text)}
-    facts = {
-        "recipient": fields.get("final-recipient", fields.get("original-recipient", "")).rpartition(";")[2].strip(),
-        "action": fields.get("action", ""),
-        "status": fields.get("status", ""),
-        "diagnostic": fields.get("diagnostic-code", "").rpartition("; ")[2],
-    }
-    return {"bounce": json.dumps({key: value for key, value in facts.items() if value}, sort_keys=True)}
-
-
 def _is_body(kind: str) -> bool:
     if kind in ("text/plain", "text/html", "text/calendar", "text/enriched", "text/richtext", "application/xhtml+xml"):
         return True
-    return kind in ("message/delivery-status", "message/disposition-notification", "text/markdown", "text/x-markdown")
+    return kind in _DELIVERY or kind in _REPORTS or kind in ("text/markdown", "text/x-markdown")
 
 
 def disposition(entity: Entity) -> tuple[str, str]:

@@ -1,24 +1,63 @@
-"""The message inside an opaque S/MIME signature (RFC 8551 §3.5.2): enough of DER to find it, nothing is verified."""
+"""The message inside an opaque S/MIME signature (RFC 8551 §3.5.2) or compressed (RFC 3274).
+
+Enough of DER to find it; nothing is verified.
+"""
+
+import binascii
+import re
+import zlib
 
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")
 _ENVELOPED = (bytes.fromhex("2a864886f70d010703"), bytes.fromhex("2a864886f70d0109100117"))
 _DATA = bytes.fromhex("2a864886f70d010701")
 _SEQUENCE, _OID, _OCTETS, _OCTETS_BUILT, _EXPLICIT = 0x30, 0x06, 0x04, 0x24, 0xA0
 _DEEPEST = 8
+_COMPRESSED = bytes.fromhex("2a864886f70d0109100109")
+_MOST_UNPACKED = 50_000_000
+_ARMOUR = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]{3,30}-----\s+(.*?)-----END ", re.DOTALL)
 
 
-def signed_content(data: bytes) -> bytes | None:
-    """The bytes that were signed, or None where *data* is no signature with its content inside."""
+def unarmoured(data: bytes) -> bytes:
+    """*data* as DER, where it is written as PEM."""
+    match = _ARMOUR.match(data)
+    if match is None:
+        return data
+    try:
+        return binascii.a2b_base64(match[1])
+    except binascii.Error:
+        return data
+
+
+def content_inside(data: bytes) -> bytes | None:
+    """The bytes that were signed or compressed, or None where *data* is neither or does not hold them."""
     outer = _children(data, *_value(data, 0, len(data), _SEQUENCE))
-    if len(outer) < 2 or outer[0][0] != _OID or data[outer[0][1] : outer[0][2]] != _SIGNED_DATA:
+    kind = _kind(data, outer)
+    if len(outer) < 2 or kind not in (_SIGNED_DATA, _COMPRESSED):
         return None
     explicit = _children(data, outer[1][1], outer[1][2])
     signed = _children(data, explicit[0][1], explicit[0][2]) if explicit and explicit[0][0] == _SEQUENCE else []
     for tag, start, end in signed:
         inner = _children(data, start, end) if tag == _SEQUENCE else []
         if len(inner) >= 2 and inner[0][0] == _OID and data[inner[0][1] : inner[0][2]] == _DATA:
-            return _octets(data, inner[1][1], inner[1][2], 0)
+            octets = _octets(data, inner[1][1], inner[1][2], 0)
+            return _unpacked(octets) if kind == _COMPRESSED else octets
     return None
+
+
+def is_signed(data: bytes) -> bool:
+    """Whether *data* is CMS that is signed."""
+    return _kind(data, _children(data, *_value(data, 0, len(data), _SEQUENCE))) == _SIGNED_DATA
+
+
+def _kind(data: bytes, outer: list[tuple[int, int, int]]) -> bytes:
+    return data[outer[0][1] : outer[0][2]] if outer and outer[0][0] == _OID else b""
+
+
+def _unpacked(packed: bytes) -> bytes | None:
+    try:
+        return zlib.decompressobj().decompress(packed, _MOST_UNPACKED)
+    except zlib.error:
+        return None
 
 
 def is_encrypted(data: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Invitations and calendars (iCalendar, RFC 5545) as text that a person would read, and the event as facts."""
 
+import binascii
 import json
 import re
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from mailsearch.ingest.parsed import ParsedText
 # Lines are folded at 75 bytes (RFC 5545 §3.1). Where a program folded earlier, at a hyphen inside a word, it broke
 # lines as for reading, and the hyphen is its own.
 _HYPHENATED = re.compile(r"(?m)^(.*[^\W\d_]-)\n[ \t](?=[^\W\d_])")
+_PRINTABLE = re.compile(r"(?im)^([\w-]{1,60};(?:[^:\n]*;)?(ENCODING=)?QUOTED-PRINTABLE[^:\n]*):((?:[^\n]*=\n)*[^\n]*)")
 _FOLD_AT = 72
 _MOST_EVENTS = 2_000
 _SHOWN = ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY")
@@ -37,6 +39,8 @@ def read(content: bytes) -> Invitation:
     from icalendar import Calendar
 
     source = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
+    if "QUOTED-PRINTABLE" in source.upper():
+        source = _PRINTABLE.sub(_unquoted, source)
     try:
         calendars = Calendar.from_ical(source, multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
@@ -63,6 +67,13 @@ def _join(match: re.Match[str]) -> str:
     return match[1][:-1] if early else match[0]
 
 
+def _unquoted(match: re.Match[str]) -> str:
+    """A property of vCalendar 1.0, whose values are encoded as those of vCard 2.1 are."""
+    named = re.search(r"(?i);charset=([\w-]{1,40})", match[1])
+    value = charset.decode(binascii.a2b_qp(match[3].encode("ascii", "replace")), named[1] if named else "utf-8").text
+    return f"{match[1]}:" + charset.clean(value).replace("\n", "\\n").replace(";", "\\;").replace(",", "\\,")
+
+
 def _write(builder: TextBuilder, component: Any, method: str) -> None:
     summary = _text(component, "SUMMARY")
     label = _METHODS.get(method, "")
@@ -74,7 +85,7 @@ def _write(builder: TextBuilder, component: Any, method: str) -> None:
     rows = [("Repeats", _rule(component)), ("Location", _text(component, "LOCATION"))]
     rows += [("Status", _text(component, "STATUS").capitalize()), ("Link", _text(component, "URL"))]
     rows += [("Organizer", _person(value)) for value in _values(component, "ORGANIZER")]
-    rows += [("Attendee", _person(value)) for value in _values(component, "ATTENDEE")]
+    rows += [("Attendee", _person(value) + _answer(value)) for value in _values(component, "ATTENDEE")]
     for name, value in rows:
         if value:
             builder.add(f"{name}: {value}", "row")
@@ -168,6 +179,12 @@ def _person(value: Any) -> str:
     name = charset.clean(str(getattr(value, "params", {}).get("CN", ""))).strip()
     address = _address(value)
     return f"{name} <{address}>" if name and name != address else address
+
+
+def _answer(value: Any) -> str:
+    """What an attendee has answered."""
+    stated = charset.clean(str(getattr(value, "params", {}).get("PARTSTAT", ""))).strip().lower()
+    return f" ({stated})" if stated and stated != "needs-action" else ""
 
 
 def _as_source(source: str) -> ParsedText:

@@ -202,6 +202,12 @@ def test_hidden_runs_of_rtf_are_kept_apart() -> None:
             "x.vcs",
             "Old roof",
         ),
+        (
+            b"BEGIN:VCALENDAR\r\nVERSION:1.0\r\nBEGIN:VEVENT\r\nSUMMARY;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:F=C3=\r\n"
+            b"=A4hre, old\r\nDTSTART:20240304T093000\r\nEND:VEVENT\r\nEND:VCALENDAR",
+            "x.vcs",
+            "Fähre, old",
+        ),
         (b"From: ada@a.example\nSubject: Inner\n\nInner words.", "x.eml", "Inner words."),
         (packed({"a/one.txt": "words of one", "two.csv": "x,y"}), "x.zip", "words of one"),
     ],
