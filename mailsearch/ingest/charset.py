@@ -43,6 +43,7 @@ _NOT_LATIN = (
 )
 _SINGLE_BYTE = ("iso8859", "cp125", "koi8", "mac", "kz", "cp43", "cp8", "tis", "ptcp", "hp")
 _WIDE = ("utf-16", "utf-32")
+_PRINTABLE = bytes((9, 10, 13, *range(32, 127)))
 _HIGH_CONTROL = re.compile(rb"[\x80-\x9f]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
 
@@ -75,6 +76,8 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
     ):
         return Decoded(data.decode("ascii"), declared or "us-ascii", "declared")
     codec = lookup(declared)
+    if codec.startswith(_WIDE) and _is_narrow(data):
+        codec = ""
     return _escaped(data, codec) or _wide(data, codec) or _by_label(data, codec) or _by_bytes(data, codec, lookup(hint))
 
 
@@ -115,6 +118,12 @@ def _escaped(data: bytes, codec: str) -> Decoded | None:
     return _strict(data, named, step) or Decoded(japanese.decode(data), named, step)
 
 
+def _is_narrow(data: bytes) -> bool:
+    """Whether what is labelled as UTF-16 has one byte to most characters, and so can't be."""
+    bom = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return not bom and b"\x00" not in data and len(data.translate(None, _PRINTABLE)) * 10 < len(data) * 3
+
+
 def _wide(data: bytes, codec: str) -> Decoded | None:
     """UTF-16 by its zero bytes, whatever its label; and what is labelled so and is not."""
     named = codec.startswith(_WIDE)
@@ -122,7 +131,7 @@ def _wide(data: bytes, codec: str) -> Decoded | None:
         return _strict(data, codec if named and "-32" in codec else "utf-16", "declared" if named else "detected")
     zeros = data.count(b"\x00")
     if not zeros:
-        return _strict(data, "ascii", "detected") if named and data.isascii() else None
+        return None
     if codec.startswith("utf-32") or 10 * zeros < 3 * len(data) or len(data) < 6:
         return None
     first = data[::2].count(b"\x00")

@@ -38,11 +38,11 @@ def read(content: bytes) -> Invitation:
     # Takes longer to load than a hundred messages to read, and most mail invites nobody.
     from icalendar import Calendar
 
-    source = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
+    source = readable = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
     if "QUOTED-PRINTABLE" in source.upper():
-        source = _PRINTABLE.sub(_unquoted, source)
+        readable = _PRINTABLE.sub(_unquoted, source)
     try:
-        calendars = Calendar.from_ical(source, multiple=True)
+        calendars = Calendar.from_ical(readable, multiple=True)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         calendars = []
     builder = TextBuilder()

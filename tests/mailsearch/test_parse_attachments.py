@@ -2,10 +2,12 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
 
 import pytest
 
 from mailsearch.ingest.attachments import packages, read_text
+from mailsearch.ingest.parsed import ParsedText
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -16,12 +18,18 @@ DRAW = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 SLIDE = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 
 
-def packed(files: dict[str, str | bytes]) -> bytes:
+def packed(files: Mapping[str, str | bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return buffer.getvalue()
+
+
+def packed_again(content: bytes, further: dict[str, str]) -> bytes:
+    """The container *content* with more files."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return packed({**{name: archive.read(name) for name in archive.namelist()}, **further})
 
 
 def docx(body: str, **further: str) -> bytes:
@@ -96,7 +104,49 @@ def test_word_runs_that_are_hidden_or_deleted_are_kept_apart() -> None:
     assert all(hidden in text.hidden_text for hidden in ("vanished", "white", "deleted"))
 
 
-def workbook() -> bytes:
+WHITE_RUN = '<w:r><w:rPr><w:color w:val="FFFFFF"/>{}</w:rPr><w:t>SECRET</w:t></w:r>'
+STYLES = (
+    f"<w:styles {WORD}>"
+    '<w:style w:styleId="Gone"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:styleId="Heir"><w:basedOn w:val="Gone"/></w:style>'
+    '<w:style w:styleId="White"><w:rPr><w:color w:val="FFFFFF"/></w:rPr></w:style></w:styles>'
+)
+
+
+def word(body: str) -> ParsedText:
+    files = {"[Content_Types].xml": "<Types/>", "word/styles.xml": STYLES}
+    return read_text(
+        packed(files | {"word/document.xml": f"<w:document {WORD}><w:body>{body}</w:body></w:document>"}), "", "x.docx"
+    )[1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<w:p><w:r><w:rPr><w:specVanish/></w:rPr><w:t>SECRET</w:t></w:r></w:p>",
+        '<w:p><w:r><w:rPr><w:color w:val="FEFEFE"/></w:rPr><w:t>SECRET</w:t></w:r></w:p>',
+        '<w:p><w:r><w:rPr><w:color w:val="auto" w:themeColor="background1"/></w:rPr><w:t>SECRET</w:t></w:r></w:p>',
+        "<w:p>" + WHITE_RUN.format('<w:shd w:val="clear" w:fill="FFFFFF"/>') + "</w:p>",
+        '<w:p><w:r><w:rPr><w:rStyle w:val="Heir"/></w:rPr><w:t>SECRET</w:t></w:r></w:p>',
+        '<w:p><w:pPr><w:pStyle w:val="White"/></w:pPr><w:r><w:t>SECRET</w:t></w:r></w:p>',
+        "<w:tbl><w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p><w:r><w:t>SECRET</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+        '<w:tbl><w:tr><w:tc><w:p><w:pPr><w:pStyle w:val="Gone"/></w:pPr><w:r><w:t>SECRET</w:t></w:r></w:p></w:tc>'
+        "</w:tr></w:tbl>",
+    ],
+)
+def test_what_a_word_document_does_not_show_is_kept_apart(body: str) -> None:
+    text = word(f"<w:p><w:r><w:t>Seen</w:t></w:r></w:p>{body}")
+    assert (text.text, text.hidden_text) == ("Seen", "SECRET")
+
+
+def test_white_words_on_a_dark_ground_are_seen() -> None:
+    shade = '<w:{}><w:shd w:val="clear" w:fill="1F3864"/></w:{}>'.format
+    paragraph = "<w:p>" + shade("pPr", "pPr") + WHITE_RUN.format("") + "</w:p>"
+    cell = f"<w:tbl><w:tr><w:tc>{shade('tcPr', 'tcPr')}<w:p>{WHITE_RUN.format('')}</w:p></w:tc></w:tr></w:tbl>"
+    assert word(paragraph + cell).text == "SECRET\n\nSECRET"
+
+
+def workbook(**further: str) -> bytes:
     cell = '<c r="{}" t="inlineStr"><is><t>{}</t></is></c>'.format
     sheet = f"<worksheet {SHEET}>{{}}<sheetData>{{}}</sheetData></worksheet>".format
     rows = (
@@ -117,7 +167,47 @@ def workbook() -> bytes:
             "xl/worksheets/sheet1.xml": sheet('<cols><col min="3" max="3" hidden="1"/></cols>', rows),
             "xl/worksheets/sheet2.xml": sheet("", f'<row r="1">{cell("A1", "secret sheet")}</row>'),
         }
+        | {name.replace("__", "/") + ".xml": content for name, content in further.items()}
     )
+
+
+def test_rows_and_cells_that_are_hidden_in_other_ways_are_kept_apart() -> None:
+    cell = '<c r="{}" s="{}" t="inlineStr"><is><t>{}</t></is></c>'.format
+    rows = (
+        f'<row r="1">{cell("A1", 0, "Oak")}{cell("B1", 1, "white")}{cell("C1", 2, "format")}'
+        f"{cell('D1', 3, 'banner')}</row>"
+        f'<row hidden="true" spans="1:4">{cell("A2", 0, "unnumbered")}</row>'
+        f'<row r="3" ht="0">{cell("A3", 0, "flat")}</row>'
+        f'<row r="4">{cell("A4", 0, "Elm")}{cell("E4", 0, "narrow")}</row>'
+    )
+    styles = (
+        f'<styleSheet {SHEET}><fonts><font/><font><color rgb="FFFFFFFF"/></font></fonts><fills><fill/><fill>'
+        '<patternFill patternType="solid"><fgColor rgb="FF000000"/></patternFill></fill></fills>'
+        '<numFmts><numFmt numFmtId="170" formatCode=";;;"/></numFmts><cellXfs><xf fontId="0" fillId="0"/>'
+        '<xf fontId="1" fillId="0"/><xf numFmtId="170" fontId="0" fillId="0"/><xf fontId="1" fillId="1"/></cellXfs>'
+        "</styleSheet>"
+    )
+    sheet = (
+        f'<worksheet {SHEET}><cols><col min="5" max="5" width="0" customWidth="1"/></cols>'
+        f"<sheetData>{rows}</sheetData></worksheet>"
+    )
+    _, text = read_text(workbook(xl__styles=styles, xl__worksheets__sheet1=sheet), "", "x.xlsx")
+    assert text.text == "Prices\n\nOak | banner\nElm"
+    for hidden in ("white", "format", "unnumbered", "flat", "narrow"):
+        assert hidden in text.hidden_text
+
+
+def test_comments_of_a_sheet_are_read_where_the_sheet_is_seen() -> None:
+    comment = f'<comments {SHEET}><commentList><comment ref="A1"><text><r><t>Ben: check</t></r></text></comment>'
+    relation = f'<Relationships {RELS}><Relationship Id="c" Type="{OFFICE}/comments" Target="../{{}}"/></Relationships>'
+    files = {f"xl__comments{number}": f"{comment}</commentList></comments>" for number in (1, 2)}
+    content = packed_again(
+        workbook(**files),
+        {f"xl/worksheets/_rels/sheet{one}.xml.rels": relation.format(f"comments{one}.xml") for one in (1, 2)},
+    )
+    _, text = read_text(content, "", "x.xlsx")
+    assert text.text.count("Ben: check") == 1
+    assert text.hidden_text.count("Ben: check") == 1
 
 
 def test_hidden_sheets_rows_and_columns_are_kept_apart() -> None:

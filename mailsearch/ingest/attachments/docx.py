@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from mailsearch.hits import BlockKind
-from mailsearch.ingest import html
+from mailsearch.ingest import colours, html
+from mailsearch.ingest.attachments import word_looks
 from mailsearch.ingest.attachments.packages import Package, attribute, local
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean, decode
+from mailsearch.ingest.colours import Colour
 from mailsearch.ingest.parsed import ParsedText
 
 _DELETED = frozenset(("del", "moveFrom"))
@@ -18,18 +20,18 @@ _DELETED = frozenset(("del", "moveFrom"))
 _SKIPPED = frozenset(
     ("Fallback", "instrText", "delInstrText", "pPr", "sectPr", "tblPr", "trPr", "tcPr", "rPrChange", "rt")
 )
-_OFF = frozenset(("0", "false", "off", "none"))
 
 
 def read(content: bytes) -> tuple[str, ParsedText]:
     """State and text of a .docx file: body, then notes, comments, headers and footers."""
     with Package(content) as package:
         document = _main_part(package)
-        reader = _Reader(package, _hidden_styles(package))
+        reader = _Reader(package, word_looks.styles(package.tree("word/styles.xml")))
         root = package.tree(document)
         if root is None:
             return "corrupt", ParsedText("")
-        reader.container(root, document)
+        painted = next((attribute(one, "color") for one in root if local(one) == "background"), "FFFFFF")
+        reader.container(root, document, colours.read(painted))
         folder = posixpath.dirname(document)
         for name in _further_parts(package, folder):
             further = package.tree(name)
@@ -54,19 +56,14 @@ def _further_parts(package: Package, folder: str) -> list[str]:
     return [name for base in wanted for name in sorted(names) if bases[name] == base]
 
 
-def _hidden_styles(package: Package) -> frozenset[str]:
-    root = package.tree("word/styles.xml")
-    if root is None:
-        return frozenset()
-    found: set[str] = set()
-    for style in root:
-        if local(style) == "style" and any(local(one) == "vanish" and _is_on(one) for one in style.iter()):
-            found.add(attribute(style, "styleId"))
-    return frozenset(found)
+def _style(paragraph: etree._Element) -> str:
+    return next((attribute(one, "val") for one in paragraph.iter() if local(one) == "pStyle"), "")
 
 
-def _is_on(element: etree._Element) -> bool:
-    return attribute(element, "val").lower() not in _OFF
+def _is_gone(row: etree._Element) -> bool:
+    """Whether a row of a table is hidden or was deleted."""
+    stated = next((one for one in row if local(one) == "trPr"), None)
+    return stated is not None and any(local(one) in ("hidden", "del") for one in stated)
 
 
 @dataclass(slots=True)
@@ -78,51 +75,58 @@ class _Paragraph:
 @dataclass(slots=True)
 class _Reader:
     package: Package
-    hidden_styles: frozenset[str]
+    styles: word_looks.Styles
     builder: TextBuilder = field(default_factory=TextBuilder)
 
-    def container(self, element: etree._Element, part: str) -> None:
+    def container(self, element: etree._Element, part: str, background: Colour | None = colours.WHITE) -> None:
         """Everything that stands in a body, a cell, a note: paragraphs, tables, and what wraps them."""
         for child in element:
             name = local(child)
             if name == "p":
-                self.paragraph(child)
+                self.paragraph(child, background)
             elif name == "tbl":
-                self.table(child, part)
+                self.table(child, part, background)
             elif name == "altChunk":
                 self._inserted(attribute(child, "id"), part)
             elif name not in _SKIPPED and name not in _DELETED:
-                self.container(child, part)
+                self.container(child, part, background)
 
-    def paragraph(self, element: etree._Element) -> None:
+    def paragraph(self, element: etree._Element, background: Colour | None) -> None:
         kind: BlockKind = "paragraph"
-        style = next((attribute(one, "val") for one in element.iter() if local(one) == "pStyle"), "")
+        style = _style(element)
         if style.lower().startswith(("heading", "title", "berschrift", "überschrift", "titre", "titolo")):
             kind = "heading"
         elif any(local(one) == "numPr" for one in element.iter()):
             kind = "item"
-        collected = self._collect(element, style in self.hidden_styles)
+        collected = self._collect(element, background)
         for text in clean("".join(collected.shown)).split("\n\n"):
             self.builder.add(text, kind)
         self.builder.hide(clean("".join(collected.hidden)))
 
-    def table(self, element: etree._Element, part: str) -> None:
+    def table(self, element: etree._Element, part: str, background: Colour | None) -> None:
+        named = next((attribute(one, "val") for one in element.iter() if local(one) == "tblStyle"), "")
+        background = None if named in self.styles.painted else word_looks.behind(element, "tblPr", background)
         for row in element:
             if local(row) != "tr":
                 continue
             cells: list[str] = []
             for cell in row.iter():
                 if local(cell) == "tc":
-                    paragraphs = [self._collect(one, False) for one in cell.iter() if local(one) == "p"]
+                    own = word_looks.behind(cell, "tcPr", background)
+                    paragraphs = [self._collect(one, own) for one in cell.iter() if local(one) == "p"]
                     cells.append(" ".join("".join(one.shown).strip() for one in paragraphs).replace("\n", " ").strip())
                     self.builder.hide(clean(" ".join("".join(one.hidden) for one in paragraphs)))
-            text = clean(" | ".join(cells))
-            self.builder.add(text if any(cells) else "", "row")
+            text = clean(" | ".join(cells)) if any(cells) else ""
+            if _is_gone(row):
+                self.builder.hide(text)
+            else:
+                self.builder.add(text, "row")
 
-    def _collect(self, element: etree._Element, hidden: bool) -> _Paragraph:
+    def _collect(self, element: etree._Element, background: Colour | None) -> _Paragraph:
         """The text of a paragraph in order. Text boxes in it become paragraphs of their own."""
         collected = _Paragraph()
-        for child, unseen in self._runs(element, hidden):
+        background = word_looks.behind(element, "pPr", background)
+        for child, unseen in self._runs(element, self.styles.of(_style(element)), background):
             name = local(child)
             target = collected.hidden if unseen else collected.shown
             if name in ("t", "delText"):
@@ -134,12 +138,16 @@ class _Reader:
             elif name == "noBreakHyphen":
                 target.append("-")
             elif name == "txbxContent":
-                self.container(child, "")
+                # What its shape is filled with is not looked at.
+                self.container(child, "", None)
         return collected
 
-    def _runs(self, element: etree._Element, hidden: bool) -> Iterator[tuple[etree._Element, bool]]:
+    def _runs(
+        self, element: etree._Element, inherited: word_looks.Properties, background: Colour | None
+    ) -> Iterator[tuple[etree._Element, bool]]:
         """All text elements below *element* and whether a reader doesn't see them."""
-        stack = [(child, hidden) for child in reversed(element)]
+        outside = word_looks.is_hidden(inherited, background)
+        stack = [(child, False) for child in reversed(element)]
         while stack:
             child, unseen = stack.pop()
             name = local(child)
@@ -148,23 +156,12 @@ class _Reader:
             if name in ("t", "delText", "tab", "br", "cr", "noBreakHyphen", "txbxContent"):
                 yield child, unseen or name == "delText"
                 continue
-            unseen = unseen or name in _DELETED or (name == "r" and self._is_hidden(child))
+            if name == "r":
+                own = word_looks.run_properties(child)
+                hides = word_looks.is_hidden({**inherited, **self.styles.of(own.get("style", "")), **own}, background)
+                unseen = unseen or (hides if own else outside)
+            unseen = unseen or name in _DELETED
             stack += [(inner, unseen) for inner in reversed(child)]
-
-    def _is_hidden(self, run: etree._Element) -> bool:
-        properties = next((one for one in run if local(one) == "rPr"), None)
-        if properties is None:
-            return False
-        stated = {local(one): one for one in properties}
-        if "vanish" in stated or "webHidden" in stated:
-            return _is_on(stated.get("vanish", properties))
-        if "rStyle" in stated and attribute(stated["rStyle"], "val") in self.hidden_styles:
-            return True
-        size = attribute(stated["sz"], "val") if "sz" in stated else ""
-        if size.isdigit() and int(size) <= 4:
-            return True
-        white = "color" in stated and attribute(stated["color"], "val").upper() == "FFFFFF"
-        return white and "shd" not in stated and "highlight" not in stated
 
     def _inserted(self, relation: str, part: str) -> None:
         """HTML or text that the document pulls in from a part of its own (altChunk)."""

@@ -2,14 +2,14 @@
 
 import datetime
 import io
-import posixpath
-import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import python_calamine
 from python_calamine import CalamineWorkbook, SheetVisibleEnum
 
-from mailsearch.ingest.attachments.packages import Package, TooLargeError, attribute, local, parse_xml
+from mailsearch.ingest.attachments import sheet_looks
+from mailsearch.ingest.attachments.packages import Package, TooLargeError
+from mailsearch.ingest.attachments.sheet_looks import SheetPart, Unseen
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
 from mailsearch.ingest.parsed import ParsedText
@@ -18,10 +18,6 @@ Cell = int | float | str | bool | datetime.time | datetime.date | datetime.datet
 
 _MOST_ROWS = 100_000
 _MOST_CELLS = 2_000_000
-_SHEET_DATA = re.compile(rb"<(?:\w+:)?sheetData[ >]")
-_ROW_HIDDEN = re.compile(
-    rb"<(?:\w+:)?row\s[^>]*?\br=\"(\d{1,7})\"[^>]*?\shidden=\"(?:1|true)\"|<(?:\w+:)?row\s[^>]*?\shidden=\"(?:1|true)\"[^>]*?\br=\"(\d{1,7})\""
-)
 
 
 def read(content: bytes) -> tuple[str, ParsedText]:
@@ -31,7 +27,7 @@ def read(content: bytes) -> tuple[str, ParsedText]:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
     except python_calamine.PasswordError:
         return "encrypted", ParsedText("")
-    hidden = _hidden_cells(content)
+    parts = _parts(content)
     builder = TextBuilder()
     cut = False
     for meta in workbook.sheets_metadata:
@@ -40,7 +36,13 @@ def read(content: bytes) -> tuple[str, ParsedText]:
         except python_calamine.CalamineError:
             continue
         visible = meta.visible == SheetVisibleEnum.Visible
-        cut |= _read_sheet(sheet, visible, hidden.get(meta.name, (frozenset(), frozenset())), builder)
+        part = parts.get(meta.name, SheetPart())
+        cut |= _read_sheet(sheet, visible, part.unseen, builder)
+        for text in part.beside:
+            if visible:
+                builder.add(clean(text))
+            else:
+                builder.hide(clean(text))
     parsed = builder.parsed()
     return ("truncated" if cut or builder.truncated else "ok" if parsed.text else "empty"), parsed
 
@@ -58,7 +60,7 @@ def _check_unpacked(content: bytes) -> None:
 def _read_sheet(
     sheet: python_calamine.CalamineSheet,
     visible: bool,
-    hidden: tuple[frozenset[int], frozenset[int]],
+    unseen: Unseen,
     builder: TextBuilder,
 ) -> bool:
     """Add one sheet; whether it was cut."""
@@ -69,15 +71,19 @@ def _read_sheet(
         raise TooLargeError("cells")
     if visible:
         builder.add(clean(sheet.name), "heading")
-    hidden_rows, hidden_columns = hidden
-    for number, row in enumerate(sheet.iter_rows()):
-        if number >= _MOST_ROWS or builder.truncated:
+    top, left = start
+    single: dict[int, set[int]] = {}
+    for line, column in unseen.cells:
+        single.setdefault(line, set()).add(column)
+    for number, row in enumerate(sheet.iter_rows(), top):
+        if number >= _MOST_ROWS + top or builder.truncated:
             return True
-        _add_row(row, start[1], hidden_columns, builder, shown=visible and number + start[0] not in hidden_rows)
+        hidden = unseen.columns | single.get(number, set())
+        _add_row(row, left, hidden, builder, shown=visible and number not in unseen.rows)
     return False
 
 
-def _add_row(row: Sequence[Cell], first: int, hidden: frozenset[int], builder: TextBuilder, *, shown: bool) -> None:
+def _add_row(row: Sequence[Cell], first: int, hidden: Set[int], builder: TextBuilder, *, shown: bool) -> None:
     cells = [_spoken(cell) for cell in row]
     if not any(cells):
         return
@@ -103,37 +109,9 @@ def _spoken(cell: Cell) -> str:
     return " ".join(clean(str(cell)).split())
 
 
-def _hidden_cells(content: bytes) -> dict[str, tuple[frozenset[int], frozenset[int]]]:
-    """Rows and columns (from 0) that each sheet of an .xlsx hides."""
+def _parts(content: bytes) -> dict[str, SheetPart]:
+    """What the package of an .xlsx or .ods says of its sheets beyond their values."""
     if not content.startswith(b"PK"):
         return {}
-    found: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
     with Package(content) as package:
-        root = package.tree("xl/workbook.xml")
-        relations = package.tree("xl/_rels/workbook.xml.rels")
-        if root is None or relations is None:
-            return {}
-        targets = {attribute(one, "Id"): attribute(one, "Target") for one in relations}
-        for sheet in (one for one in root.iter() if local(one) == "sheet"):
-            identity = next((str(value) for key, value in sheet.attrib.items() if str(key).endswith("}id")), "")
-            target = targets.get(identity, "")
-            name = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join("xl", target))
-            if name in package:
-                found[attribute(sheet, "name")] = _hidden_in(package.read(name))
-    return found
-
-
-def _hidden_in(sheet: bytes) -> tuple[frozenset[int], frozenset[int]]:
-    rows = {int(match[1] or match[2]) - 1 for match in _ROW_HIDDEN.finditer(sheet)}
-    columns: set[int] = set()
-    data = _SHEET_DATA.search(sheet)
-    head = sheet[: data.start()] if data else b""
-    match = re.search(rb"<((?:\w+:)?)cols>.*?</(?:\w+:)?cols>", head, re.DOTALL)
-    if match:
-        prefix = match[1].rstrip(b":")
-        wrapped = b"<x%s>%s</x>" % (b' xmlns:%s="x"' % prefix if prefix else b"", match[0])
-        for column in parse_xml(wrapped).iter():
-            if local(column) == "col" and attribute(column, "hidden") in ("1", "true"):
-                first, last = int(attribute(column, "min") or 1), int(attribute(column, "max") or 1)
-                columns.update(range(first - 1, min(last, 16_384)))
-    return frozenset(rows), frozenset(columns)
+        return sheet_looks.sheets(package)
