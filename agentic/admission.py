@@ -13,14 +13,15 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic import caps, models, policies, versions
-from agentic.audit import LEASE_SECONDS, RING, bell
+from agentic.audit import LEASE_SECONDS, RING, Recorder, bell
 from agentic.callers import Principal, scope_within
 from agentic.core.budget import Limits
 from agentic.core.ports import Model
 from agentic.core.question import Question
-from agentic.finishing import AuditUnavailable
+from agentic.finishing import AuditUnavailable, close_quietly
 from agentic.links import RunChain
 from agentic.llm.wire import Prices
+from agentic.overhead import Moments, moments
 from agentic.policies import SECONDS, EffectivePolicy
 from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Filters
@@ -29,10 +30,8 @@ from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, piped, session
 
 TENANT_RUNS, CALLER_RUNS = 8, 4
-# What reading the response from the rows and sending it may take, and at most of a run's seconds; and of that the part
-# that only sending takes.
-_RESPONSE_SECONDS, _RESPONSE_SHARE = 0.15, 0.1
-_SENDING_SHARE = 0.2
+# Of a run's seconds, what is left for a refusal once its admission was given up.
+_REFUSAL_SHARE = 0.1
 _NO_PRICES = Prices()
 # For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
@@ -122,20 +121,13 @@ class Started:
     # Where the run's chain stands after its head, and the database's time.
     chain: RunChain
     clock: Clock
+    # By when its loop, its end and its response must be done, so that it leaves within max_seconds.
+    moments: Moments
 
     @property
-    def ends_by(self) -> float:
-        """When the run's end must be written, so that the response to it leaves within max_seconds."""
-        return self.began + self.limits.max_seconds - self._response
-
-    @property
-    def leaves_by(self) -> float:
-        """When the response must have been read, so that it can be sent."""
-        return self.began + self.limits.max_seconds - _SENDING_SHARE * self._response
-
-    @property
-    def _response(self) -> float:
-        return min(_RESPONSE_SECONDS, _RESPONSE_SHARE * self.limits.max_seconds)
+    def recorder(self) -> Recorder:
+        """A new writer of what happens in the run."""
+        return Recorder(self.principal.tenant, self.run, self.public_id, self.began, self.chain, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +146,36 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
     if not principal.may(Permission.SEARCH_AGENTIC):
         raise NotPermitted(Permission.SEARCH_AGENTIC)
     began = time.monotonic() if began is None else began
+    admitting: asyncio.Task[Started | Replayed] | None = None
     try:
         async with asyncio.timeout_at(_written_by(began, ask.max_seconds or SECONDS)) as time_limit:
-            return await _admit(principal, ask, answering, began, time_limit)
-    except TimeoutError as error:
-        raise AuditUnavailable("the run could not be written down in time") from error
+            # A task of its own: who asks leaves in time, however long the database takes to give up.
+            admitting = asyncio.create_task(_admit(principal, ask, answering, began, time_limit))
+            return await asyncio.shield(admitting)
+    except (TimeoutError, asyncio.CancelledError) as left:
+        if admitting is not None:
+            admitting.cancel()
+            admitting.add_done_callback(close_unwanted)
+        if isinstance(left, TimeoutError):
+            raise AuditUnavailable("the run could not be written down in time") from left
+        raise
 
 
 def _written_by(began: float, seconds: float) -> float:
-    return began + seconds * (1 - _RESPONSE_SHARE)
+    return began + seconds * (1 - _REFUSAL_SHARE)
+
+
+_closing: set[asyncio.Task[None]] = set()
+
+
+def close_unwanted(admitting: "asyncio.Future[Started | Replayed]") -> None:
+    """A run that was written down when whoever asked had left already is driven by nobody: it ends here."""
+    if admitting.cancelled() or admitting.exception() is not None:
+        return
+    started = admitting.result()
+    if isinstance(started, Started):
+        _closing.add(task := asyncio.create_task(close_quietly(started.recorder, "interrupted", "audit_unavailable")))
+        task.add_done_callback(_closing.discard)
 
 
 async def _admit(
@@ -196,6 +209,8 @@ async def _admit_within(
         max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
         max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
     )
+    if time_limit.expired():
+        raise TimeoutError
     # The tenant's own limit may be shorter than what was reckoned with before it was known.
     time_limit.reschedule(_written_by(began, limits.max_seconds))
     taken = await _take(conn, principal, policy, limits, answering)
@@ -209,8 +224,10 @@ async def _admit_within(
     limits = dataclasses.replace(
         limits, run_tokens=taken.tokens, run_cost_usd=None if taken.cost_usd is None else float(taken.cost_usd)
     )
+    due = moments(began, limits.max_seconds)
     return Started(
-        principal, now.run, head.public_id, question, limits, now.scope, policy, answering, began, head.chain, now.clock
+        principal, now.run, head.public_id, question, limits, now.scope, policy, answering, began, head.chain,
+        now.clock, due,
     )  # fmt: skip
 
 

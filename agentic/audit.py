@@ -51,6 +51,15 @@ def bell(tenant: int, run: str) -> dict[str, object]:
     return {"bell": DOORBELL, "channel": channel(tenant, run)}
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How far a Recorder had come."""
+
+    seq: int
+    chain: RunChain
+    sheet: Sheet
+
+
 @dataclass(slots=True)
 class Recorder:
     """Writes down one run. `cancelled` turns true once somebody asked for the run's end."""
@@ -127,6 +136,14 @@ class Recorder:
     def put(self, table: type[models.ChainedRow], **values: object) -> None:
         """Put a row of the run on the sheet, as the next link of its chain."""
         self.sheet.add(table, self.chain, tenant=self.tenant, run=self.run, at=self.clock.now(), **values)
+
+    def kept(self) -> "Kept":
+        """How far it has come, for `restore`: where what was written was taken back by the database."""
+        return Kept(self.seq, RunChain(self.chain.count, self.chain.head), self.sheet.copy())
+
+    def restore(self, kept: "Kept") -> None:
+        """Go on from there as if nothing had been noted since."""
+        self.seq, self.chain, self.sheet = kept.seq, RunChain(kept.chain.count, kept.chain.head), kept.sheet.copy()
 
     async def renew(self, conn: Connection) -> AsyncCursor[TupleRow]:
         """Say that this process still drives the run. `heed` reads the answer."""

@@ -29,7 +29,9 @@ from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, piped, session
 
 Connection = AsyncConnection[TupleRow]
-_CLOSING_SECONDS = 5.0
+_CLOSING_SECONDS, _CLOSING_AGAIN_SECONDS = 5.0, 0.2
+# How often a run's end is tried, within its time.
+_ATTEMPTS = 3
 # Whoever changes the state ends the run; nobody does it twice. Gives a row to the one who did.
 _END = (
     b"""WITH held AS (
@@ -69,6 +71,21 @@ async def finish(
         raise TypeError("the loop's last event must be Finished")
     for event in before:
         recorder.note(event)
+    kept = recorder.kept()
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            await _finish(principal, scope, question, recorder, finished, coverage)
+            break
+        except psycopg.OperationalError:
+            # The connection that waited while the model thought may have been lost; the next one is another.
+            if not left:
+                raise
+            recorder.restore(kept)
+
+
+async def _finish(
+    principal: Principal, scope: Scope, question: str, recorder: Recorder, finished: Finished, coverage: Coverage
+) -> None:
     # What is bound is what the run began with: it can only have become less.
     async with piped(replace(recorder.binding, mailboxes=scope.mailboxes)) as conn:
         ids = await _draw(conn, recorder.drafts)
@@ -90,10 +107,19 @@ async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
     """End a run that could not end by itself: no answer, and what is on record stays. Never raises."""
     try:
         async with asyncio.timeout(_CLOSING_SECONDS):
-            await _close(recorder, status, reason)
+            await _close_with_patience(recorder, status, reason)
     except (psycopg.Error, TimeoutError, AuditUnavailable):
         # Its lease runs out, and then whoever starts next closes it.
         _log.warning("run %s could not be closed", recorder.public_id)
+
+
+async def _close_with_patience(recorder: Recorder, status: str, reason: str) -> None:
+    while True:
+        try:
+            await _close(recorder, status, reason)
+            break
+        except psycopg.OperationalError:
+            await asyncio.sleep(_CLOSING_AGAIN_SECONDS)
 
 
 async def close_left_over() -> int:

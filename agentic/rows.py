@@ -74,6 +74,10 @@ class Sheet:
         if text is not None:
             self._put_text(table, text, values)
 
+    def copy(self) -> "Sheet":
+        """A sheet with the same rows."""
+        return Sheet({table: list(rows) for table, rows in self._rows.items()}, dict(self._given))
+
     async def write(
         self, conn: Connection, last: bytes = b"SELECT", values: Mapping[str, object] | None = None
     ) -> AsyncCursor[TupleRow]:

@@ -9,9 +9,9 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import Awaitable, Sequence
-from contextlib import aclosing, suppress
-from typing import TypeVar
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
@@ -30,11 +30,10 @@ from agentic.admission import (
 )
 from agentic.audit import Recorder
 from agentic.callers import Principal, scope_at_once
-from agentic.core.budget import OVERHEAD_SECONDS
 from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
-from agentic.overhead import Overhead
+from agentic.overhead import ENDING, LATENESS, READING
 from agentic.tools import MailTools
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -64,9 +63,7 @@ __all__ = [
 _HEARTBEAT_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[None]] = set()
-_pulses: set[asyncio.Task[None]] = set()
-# From the loop's last event to the run's end on record.
-_ending = Overhead(OVERHEAD_SECONDS)
+_beside: set[asyncio.Task[None]] = set()
 Result = TypeVar("Result")
 
 
@@ -87,7 +84,7 @@ def _ended(task: "asyncio.Task[None]") -> None:
 
 async def wait(started: Started, task: "asyncio.Task[None]") -> None:
     """Until the run ended, or must have. Leaving early does not stop it. Raises AuditUnavailable."""
-    done, _ = await asyncio.wait({task}, timeout=max(0.0, started.ends_by - time.monotonic()))
+    done, _ = await asyncio.wait({task}, timeout=max(0.0, started.moments.end - time.monotonic()))
     if not done:
         raise AuditUnavailable("the run's end was not written in time")
     task.result()
@@ -95,27 +92,36 @@ async def wait(started: Started, task: "asyncio.Task[None]") -> None:
 
 async def in_time(started: Started, reading: Awaitable[Result]) -> Result:
     """What *reading* gives of a run that ended, where it comes within the run's seconds. Raises AuditUnavailable."""
+    began = time.monotonic()
+    task = asyncio.ensure_future(reading)
     try:
-        async with asyncio.timeout_at(started.leaves_by):
-            return await reading
+        async with asyncio.timeout_at(started.moments.response):
+            return await asyncio.shield(task)
     except TimeoutError as error:
         raise AuditUnavailable("the response could not be read in time") from error
+    finally:
+        READING.took(time.monotonic() - began)
+        _leave(task)
+
+
+def _leave(task: "asyncio.Future[Result]") -> None:
+    """Wait for *task* no longer, nor for what it does when it is cancelled."""
+    if not task.done():
+        task.cancel()
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 async def execute(started: Started) -> None:
     """Drive one run from its first event to its end. Raises AuditUnavailable if the end could not be written."""
-    recorder = Recorder(
-        started.principal.tenant, started.run, started.public_id, started.began, started.chain, started.clock
-    )  # fmt: skip
     # Each line of the log that is written for the run names it.
     with bound_contextvars(run=started.public_id):
-        await _execute(started, recorder)
+        await _execute(started, started.recorder)
 
 
 async def _execute(started: Started, recorder: Recorder) -> None:
     async with ThreadSensitiveContext():
         try:
-            async with asyncio.timeout_at(started.ends_by):
+            async with asyncio.timeout_at(started.moments.end):
                 await _drive(started, recorder)
         except asyncio.CancelledError:
             await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "interrupted"))
@@ -157,30 +163,41 @@ async def _drive(started: Started, recorder: Recorder) -> None:
     verifiers.warm()
     loop = _loop(started)
     over = asyncio.Event()
-    _pulses.add(pulse := asyncio.create_task(_pulse(recorder, loop, over)))
-    pulse.add_done_callback(_pulses.discard)
+    _aside(_pulse(recorder, loop, over))
     counted = asyncio.create_task(coverage.of(started.scope))
+    batches = loop.batches()
     try:
-        last = await _record_all(loop, recorder)
+        last = await _record_all(batches, loop, recorder)
         began = time.monotonic()
-        await finishing.finish(started.principal, started.scope, started.question.text, recorder, last, await counted)
-        _ending.took(time.monotonic() - began)
+        try:
+            await finishing.finish(
+                started.principal, started.scope, started.question.text, recorder, last, await counted
+            )  # fmt: skip
+        finally:
+            ENDING.took(time.monotonic() - began)
     finally:
         # Not cancelled: where it just writes it soon ends, and its connection serves the next one.
         over.set()
         counted.cancel()
+        # What is deaf to being cancelled holds up nobody.
+        _aside(batches.aclose())
 
 
-async def _record_all(loop: Loop, recorder: Recorder) -> Sequence[Event]:
+def _aside(doing: Coroutine[Any, Any, None]) -> None:
+    """Have something done for which nobody waits."""
+    _beside.add(task := asyncio.create_task(doing))
+    task.add_done_callback(_beside.discard)
+
+
+async def _record_all(batches: AsyncIterator[Sequence[Event]], loop: Loop, recorder: Recorder) -> Sequence[Event]:
     """Record all that happens but the last batch, which is written with the run's end."""
     last: Sequence[Event] = ()
-    async with aclosing(loop.batches()) as batches:
-        async for last in batches:
-            if isinstance(last[-1], Finished):
-                break
-            await recorder.record(last)
-            if recorder.cancelled:
-                loop.cancel()
+    async for last in batches:
+        if isinstance(last[-1], Finished):
+            break
+        await recorder.record(last)
+        if recorder.cancelled:
+            loop.cancel()
     return last
 
 
@@ -199,7 +216,7 @@ def _loop(started: Started) -> Loop:
         judged=started.policy.model_judge and started.models.chat,
         read_threads=toolbox.threads,
         ruler=verifiers.rule,
-        overhead_seconds=_ending.seconds,
+        overhead_seconds=started.moments.overhead,
         spent_seconds=time.monotonic() - started.began,
     )
 
@@ -207,10 +224,12 @@ def _loop(started: Started) -> Loop:
 async def _pulse(recorder: Recorder, loop: Loop, over: asyncio.Event) -> None:
     """Keep the lease while the model thinks, and end the run soon after somebody cancelled it."""
     while not recorder.cancelled:
+        due = time.monotonic() + _HEARTBEAT_SECONDS
         with suppress(TimeoutError):
-            async with asyncio.timeout(_HEARTBEAT_SECONDS):
+            async with asyncio.timeout_at(due):
                 await over.wait()
                 return
+        LATENESS.took(time.monotonic() - due)
         try:
             async with piped(recorder.binding) as conn:
                 renewed = await recorder.renew(conn)

@@ -111,11 +111,26 @@ async def piped(binding: Binding, *, at_one_moment: bool = False) -> AsyncIterat
     Whoever reads a row in between waits for it, and for nothing else. An error shows at the block's end. With
     *at_one_moment* all statements see the database as the first one does.
     """
-    async with _connection() as conn, conn.pipeline():
+    async with _connection() as conn, _pipeline(conn):
         await conn.execute(_BEGIN_AT_ONE_MOMENT if at_one_moment else b"BEGIN", prepare=True)
         await bind(conn, binding)
         yield conn
         await conn.execute(b"COMMIT", prepare=True)
+
+
+@asynccontextmanager
+async def _pipeline(conn: AsyncConnection[TupleRow]) -> AsyncIterator[None]:
+    """The connection's pipeline. Where it is broken off, the connection may be gone, and leaving it tells no more."""
+    pipeline = conn.pipeline()
+    await pipeline.__aenter__()
+    try:
+        yield
+    except BaseException:
+        # Left as if nothing had happened, since psycopg would tell the log of each error after the first.
+        with suppress(psycopg.Error):
+            await pipeline.__aexit__(None, None, None)
+        raise
+    await pipeline.__aexit__(None, None, None)
 
 
 async def bind(conn: AsyncConnection[TupleRow], binding: Binding) -> None:
@@ -207,7 +222,7 @@ async def _abandon(conn: AsyncConnection[TupleRow]) -> None:
     if conn.pgconn.pipeline_status == PipelineStatus.OFF:
         with suppress(psycopg.Error):
             await conn.rollback()
-    if conn.pgconn.transaction_status != TransactionStatus.IDLE:
+    if (conn.pgconn.pipeline_status, conn.pgconn.transaction_status) != (PipelineStatus.OFF, TransactionStatus.IDLE):
         await conn.close()
 
 

@@ -14,7 +14,7 @@ _SEARCH_SHARE = 0.4
 # What the end of a run takes after its loop: rights, answer, response. However small the budget, no more than this
 # share of it goes to what stands around the loop.
 OVERHEAD_SECONDS = 0.35
-_OVERHEAD_SHARE = 0.25
+_OVERHEAD_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ _PATIENCE_SECONDS = 0.1
 
 
 class InFlight:
-    """The tasks of one run. `stop` wakes whoever waits; `close` leaves no task behind."""
+    """The tasks of one run. `stop` wakes whoever waits; `abandon` cancels them, and `close` leaves none behind."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class InFlight:
         """Begin *call* now."""
         task = asyncio.create_task(call)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
         return task
 
     async def wait_any(self, tasks: Collection[asyncio.Task[Any]], until: float) -> bool:
@@ -47,13 +47,26 @@ class InFlight:
             stop.cancel()
         return any(task.done() for task in tasks)
 
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        # Read, so that nobody reports a fault of a call that no longer matters.
+        _ = task.cancelled() or task.exception()
+
+    def give_up(self, task: asyncio.Task[Any]) -> None:
+        """Cancel *task*, once: one that is on its way out would be disturbed in it, as in leaving a database."""
+        if not task.cancelling():
+            task.cancel()
+
+    def abandon(self) -> None:
+        """Cancel what is still under way, and wait for nothing."""
+        for task in set(self._tasks):
+            self.give_up(task)
+
     async def close(self) -> None:
         """Cancel what is still under way and let it end."""
+        self.abandon()
         tasks = set(self._tasks)
-        for task in tasks:
-            task.cancel()
         if tasks:
-            done, _ = await asyncio.wait(tasks, timeout=_PATIENCE_SECONDS)
-            for task in done:
-                # Read, so that nobody reports a fault of a call that no longer matters.
-                _ = task.cancelled() or task.exception()
+            _, left = await asyncio.wait(tasks, timeout=_PATIENCE_SECONDS)
+            for task in left:
+                task.cancel()

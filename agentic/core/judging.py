@@ -57,7 +57,7 @@ class Judge:
         if await self._flight.wait_any([task], self._budget.deadline):
             yield self._arrived(task, step, began)
             return
-        task.cancel()
+        self._flight.give_up(task)
         if not self._flight.stopped:
             yield Cut("judge", step, "seconds", "the model had not judged")
 

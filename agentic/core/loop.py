@@ -122,6 +122,7 @@ class Loop:
                 yield event
         if self._flight.stopped:
             yield Cut("judge", self._budget.steps, "cancelled", "the run was cancelled")
+        self._flight.abandon()
         yield self._finished()
 
     async def _turn(self) -> Happenings:
@@ -180,7 +181,7 @@ class Loop:
         if task.done():
             yield self._arrived(task, phase, step, until, began)
             return
-        task.cancel()
+        self._flight.give_up(task)
         self._reading, self._tally.last_fault = None, "timeout"
         if not self._flight.stopped:
             yield Cut(phase, step, "seconds", "the model had not replied")

@@ -129,7 +129,7 @@ class Searches:
     def give_up(self, search: Search) -> None:
         """Stop a call for which no time is left."""
         if search.task is not None:
-            search.task.cancel()
+            self._flight.give_up(search.task)
         self._known.discard(search.key)
         self._conversation.add_result(search.call.call_id, "Stopped: no time was left.")
 

@@ -1,6 +1,8 @@
 """What is reckoned for a run's end follows what ends have taken lately."""
 
-from agentic.overhead import Overhead
+import pytest
+
+from agentic.overhead import ENDING, Moments, Overhead, moments
 
 
 def test_nothing_shorter_than_the_least_is_reckoned_with() -> None:
@@ -26,3 +28,19 @@ def test_a_single_end_that_was_held_up_does_not_shorten_the_runs_after_it() -> N
     for seconds in [0.02] * 30 + [2.5] + [0.02] * 10:
         overhead.took(seconds)
     assert overhead.seconds == 0.35
+
+
+@pytest.mark.parametrize("seconds", [1.0, 2.0, 8.0, 120.0])
+def test_each_moment_of_a_run_comes_before_the_next_and_half_of_its_seconds_are_its_own(seconds: float) -> None:
+    found = moments(100.0, seconds)
+    assert 100.0 + seconds / 2 <= found.loop < found.end < found.response < found.left == 100.0 + seconds
+    assert found.overhead == pytest.approx(found.left - found.loop)
+
+
+def test_runs_that_are_long_in_ending_are_told_to_stop_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    before: Moments = moments(0.0, 8.0)
+    monkeypatch.setattr(ENDING, "_lately", type(ENDING._lately)([0.8] * 50))
+    later = moments(0.0, 8.0)
+    assert later.end == before.end
+    assert later.end - later.loop > 0.8
+    assert moments(0.0, 2.0).loop >= 1.0

@@ -7,10 +7,13 @@ import psycopg
 import pytest
 
 from agentic import runs
+from agentic.admission import close_unwanted
 from agentic.callers import Principal
+from agentic.chain import state
 from agentic.core.ports import Prompt, Reply
-from agentic.models import AgentPolicy, RunState
-from tests.agentic.asking import QUESTION, asked, insurer_accepts, read, run
+from agentic.models import AgentPolicy, DailyUse, Run, RunState
+from mailsearch.sessions import Binding, bound, pool
+from tests.agentic.asking import QUESTION, ask, asked, insurer_accepts, read, run, unwritable
 from tests.agentic.cast import house
 from tests.standins.scripted_model import ScriptedModel, answers, hangs, searches
 
@@ -159,3 +162,92 @@ def test_a_run_whose_tenant_allows_it_a_second_waits_no_longer_to_be_admitted(ow
             run(runs.start(home.jo.principal, runs.Ask(QUESTION), runs.Models(insurer_accepts())))
     # A request that names no seconds has eight where the tenant says nothing.
     assert time.monotonic() - began < 6
+
+
+def _end_sessions(owner_conninfo: str, which: str) -> int:
+    """End the sessions of the application for which *which* holds; how many there were."""
+    with psycopg.connect(owner_conninfo, autocommit=True) as owner:
+        rows = owner.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            f" WHERE datname = current_database() AND usename LIKE '%app' AND {which}"
+        ).fetchall()
+    return len(rows)
+
+
+def test_connections_lost_while_the_model_thinks_cost_nothing(owner_conninfo: str) -> None:
+    jo = house().jo.principal
+
+    async def lose_then_answer(prompt: Prompt) -> Reply:
+        assert await asyncio.to_thread(_end_sessions, owner_conninfo, "state = 'idle'")
+        return answers(TRUE)(prompt)
+
+    async def asked_over_a_pool() -> str:
+        async with pool():
+            return await ask(jo, ScriptedModel(searches("Golf liability"), lose_then_answer))
+
+    response = read(jo, run(asked_over_a_pool()))
+    assert response is not None
+    assert response["outcome"] == "answered"
+
+
+def test_an_end_whose_connection_is_lost_is_written_over_another(owner_conninfo: str) -> None:
+    home = house()
+    jo = home.jo.principal
+    AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"agentic_max_seconds": 120})
+    locked = psycopg.connect(owner_conninfo)
+
+    async def lock_then_answer(prompt: Prompt) -> Reply:
+        await asyncio.to_thread(locked.execute, "LOCK agentic_runfinished IN ACCESS EXCLUSIVE MODE")
+        return answers(TRUE)(prompt)
+
+    async def lost_at_the_end() -> str:
+        async with pool():
+            model = ScriptedModel(searches("Golf liability"), lock_then_answer)
+            asking = asyncio.create_task(ask(jo, model, max_seconds=120.0))
+            while not await asyncio.to_thread(_end_sessions, owner_conninfo, "wait_event_type = 'Lock'"):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            locked.close()
+            return await asking
+
+    response = read(jo, run(lost_at_the_end()))
+    assert response is not None
+    assert response["outcome"] == "answered"
+    assert [one["event"] for one in response["trace"]].count("finished") == 1
+    with bound(Binding(audit=frozenset({jo.tenant}))):
+        assert state(Run.objects.get(public_id=response["run_id"])).status == "sealed"
+
+
+def test_a_start_that_cannot_be_written_leaves_in_time_and_no_run_behind(owner_conninfo: str) -> None:
+    home = house()
+    jo = home.jo.principal
+
+    async def refused() -> float:
+        began = time.monotonic()
+        with unwritable(owner_conninfo), pytest.raises(runs.AuditUnavailable):
+            await runs.start(jo, runs.Ask(QUESTION, max_seconds=1.0), runs.Models(insurer_accepts()))
+        took = time.monotonic() - began
+        # One that came all the same would be closed.
+        await asyncio.sleep(0.1)
+        return took
+
+    run(refused())
+    assert not RunState.objects.filter(tenant=jo.tenant).exists()
+    assert not DailyUse.objects.filter(tenant=jo.tenant, used__gt=0).exists()
+
+
+def test_a_run_that_is_admitted_when_its_caller_has_left_is_closed() -> None:
+    jo = house().jo.principal
+
+    async def left() -> str:
+        started = await runs.start(jo, runs.Ask(QUESTION), runs.Models(insurer_accepts()))
+        assert isinstance(started, runs.Started)
+        admitted: asyncio.Future[runs.Started | runs.Replayed] = asyncio.get_running_loop().create_future()
+        admitted.set_result(started)
+        close_unwanted(admitted)
+        while await asyncio.to_thread(RunState.objects.filter(run=started.run, status="queued").exists):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return started.public_id
+
+    response = read(jo, run(left()))
+    assert response is not None
+    assert (response["status"], response["reason"], response["answer"]) == ("interrupted", "audit_unavailable", None)

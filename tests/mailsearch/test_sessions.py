@@ -60,3 +60,41 @@ def test_what_fails_within_one_trip_leaves_nothing_and_the_connection_to_the_nex
             return await asked.fetchone()
 
     assert asyncio.run(fails()) == (office.tenant.name,)
+
+
+class _BrokenOff(Exception):
+    pass
+
+
+@pytest.mark.parametrize("how", ["ended by the server", "cut twice", "an error of one's own"])
+def test_a_trip_that_is_broken_off_is_told_once_and_leaves_a_sound_pool(
+    how: str, owner_conninfo: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken_off() -> None:
+        async with piped(Binding()) as conn:
+            await (await conn.execute("SELECT pg_backend_pid()")).fetchone()
+            if how == "an error of one's own":
+                await conn.execute("SELECT 1 / 0")
+                raise _BrokenOff
+            if how == "ended by the server":
+                async with await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as owner:
+                    await owner.execute("SELECT pg_terminate_backend(%s, 5000)", [conn.info.backend_pid])
+            await (await conn.execute("SELECT pg_sleep(60)")).fetchone()
+
+    async def cut() -> tuple[Any, ...] | None:
+        async with pool(size=1):
+            task = asyncio.create_task(broken_off())
+            if how == "cut twice":
+                await asyncio.sleep(0.05)
+                task.cancel()
+                await asyncio.sleep(0)
+                task.cancel()
+            wanted = asyncio.CancelledError if how == "cut twice" else (psycopg.OperationalError, _BrokenOff)
+            with pytest.raises(wanted):
+                await task
+            async with piped(Binding()) as conn:
+                asked = await conn.execute("SELECT 1")
+            return await asked.fetchone()
+
+    assert asyncio.run(cut()) == (1,)
+    assert [one.getMessage() for one in caplog.records if "error ignored" in one.getMessage()] == []
