@@ -121,7 +121,8 @@ def _detected(data: bytes) -> list[tuple[str, float]]:
         (lookup(str(one.get("encoding") or "")), float(one.get("confidence") or 0))
         for one in chardet.detect_all(_lines_beyond_ascii(data))
     ]
-    return [(codec, confidence) for codec, confidence in found if codec]
+    # UTF-16 and its like are told by their zeros before anything is guessed.
+    return [(codec, confidence) for codec, confidence in found if codec and not codec.startswith("utf-")]
 
 
 def _lines_beyond_ascii(data: bytes) -> bytes:
