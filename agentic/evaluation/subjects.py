@@ -8,7 +8,7 @@ from typing import Any
 from agentic import versions
 from agentic.evaluation.report import BadInput, Report
 
-SUBJECTS = ("faults", "injections", "questions", "support", "verifier")
+SUBJECTS = ("faults", "injections", "questions", "support", "twins", "verifier")
 ALL = "all"
 # Where each subject's cases lie in a folder of cases.
 _FILES = {
@@ -16,6 +16,7 @@ _FILES = {
     "injections": "injections.jsonl",
     "questions": "questions.jsonl",
     "support": "units.jsonl",
+    "twins": "questions.jsonl",
     "verifier": "verifier.jsonl",
 }
 
@@ -23,8 +24,8 @@ _FILES = {
 def evaluate(subject: str, file: Path, options: Mapping[str, Any]) -> tuple[list[Report], list[str]]:
     """The reports on *subject*, and the names of what could not be measured. Raises BadInput.
 
-    `all` takes every subject whose cases lie in the folder *file*: `questions.jsonl`, `injections.jsonl`,
-    `verifier.jsonl`, `mail/faults`, and labelled units in `units.jsonl`.
+    `all` takes every subject whose cases lie in the folder *file*: `questions.jsonl` (also for the twins),
+    `injections.jsonl`, `verifier.jsonl`, `mail/faults`, and labelled units in `units.jsonl`.
     """
     if subject not in (*SUBJECTS, ALL):
         raise BadInput(f"{subject} is no subject; there are {', '.join((*SUBJECTS, ALL))}")

@@ -1,10 +1,8 @@
 """The evaluation of questions: verdicts, bad input, and a whole run over a little mail."""
 
-import asyncio
 import json
 import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Iterator
 from email.message import EmailMessage
@@ -14,14 +12,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from agentic.core.ports import ToolCall
 from agentic.evaluation import questions
 from agentic.evaluation.questions.cases import Case, Cited, Gold, judge, read
-from agentic.evaluation.questions.twins import Lacking
 from agentic.evaluation.report import BadInput
 from mailsearch.models import Tenant
 from tests.standins import model_server as server
-from tests.standins.mail_toolbox import MailToolbox, message
 from tests.standins.model_server import ModelServer
 from tests.standins.service import ANSWERED, answers_golf, configured
 
@@ -81,16 +76,6 @@ def test_a_file_that_is_no_text_is_bad_input(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(BadInput, match="can't be read"):
         read(file)
-
-
-def test_a_deletion_twin_lacks_every_message_that_holds_the_answer() -> None:
-    answer = message(1, GOLD.quote, sender="claims@nordlicht.example")
-    quoting = message(2, f"> {GOLD.quote}\n\nThank you.", sender="jo@brandt.example")
-    other = message(3, "The choir meets on Thursday.", sender="bo@choir.example")
-    call = ToolCall("call_1", "search", {"query": "the"})
-    lacking = Lacking(MailToolbox(answer, quoting, other), case())
-    found = asyncio.run(lacking.call(call, frozenset(), time.monotonic() + 60))
-    assert [one.message for one in found.messages] == [other]
 
 
 @pytest.fixture

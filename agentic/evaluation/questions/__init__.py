@@ -19,11 +19,12 @@ from agentic.evaluation.questions.cases import Case, read
 from agentic.evaluation.questions.corpora import Corpora, load
 from agentic.evaluation.questions.kept import Kept, Noted
 from agentic.evaluation.questions.summing import report
-from agentic.evaluation.questions.twins import Twins, ask_twins
+from agentic.evaluation.questions.twins import Gone, Twins, ask_twins
 from agentic.evaluation.questions.units import Material, write
 from agentic.evaluation.remote import at_work, remote_model
 from agentic.evaluation.report import BadInput, Report
 from agentic.progress import StageProgress
+from agentic.workers import in_worker
 from mailsearch.embeddings import configured_embedder
 
 # One in so many answerable questions is also asked where its mail is missing.
@@ -89,16 +90,17 @@ async def _ask_all(
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
     open_cases = [case for case in cases if case.case_id not in kept.questions]
     open_twins = [case for case in _with_twins(cases) if case.case_id not in kept.twins]
+    gone = Gone(corpora)
     async with at_work(setting.model):
         for number, case in enumerate(open_cases, 1):
-            scope = await asyncio.to_thread(corpora.scope, case.corpus)
+            scope = await in_worker(corpora.scope, case.corpus)
             came = await ask(case, scope, setting)
             # A model that never replied has shown nothing: such a question is left open for another time.
             if came.replies:
                 kept.note_question(Noted(came, await compare(case, scope, setting)))
             progress.tell("asked", number, len(open_cases))
         for number, case in enumerate(open_twins, 1):
-            twin = await ask_twins(case, corpora, setting)
+            twin = await ask_twins(case, corpora, gone, setting)
             if twin is not None:
                 kept.note_twin(case, twin)
             progress.tell("twins", number, len(open_twins))

@@ -1,7 +1,7 @@
 """Each question asked as a run: the loop with the real tools, within the scope of its corpus."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from agentic.core.answer import Verification
 from agentic.core.events import Event, Finished, Found
 from agentic.core.evidence import EvidenceItem
 from agentic.core.loop import Limits, Loop, Question
-from agentic.core.ports import Model, Prompt, Reply, Toolbox, ToolCall
+from agentic.core.ports import Model, Prompt, Reply, ToolCall
 from agentic.evaluation.questions.cases import Case, Cited
 from agentic.evaluation.questions.units import Material
 from agentic.tools import MailTools
@@ -50,13 +50,11 @@ class Setting:
     limits: Limits
 
 
-async def ask(
-    case: Case, scope: Scope, setting: Setting, wrap: Callable[[Toolbox], Toolbox] = lambda toolbox: toolbox
-) -> Asked:
-    """Run the whole loop on one question, with the tools that *wrap* makes of the real ones."""
+async def ask(case: Case, scope: Scope, setting: Setting) -> Asked:
+    """Run the whole loop on one question, with the real tools over *scope*."""
     question = Question(case.question, datetime.now(UTC))
     model = _Counted(setting.model)
-    loop = Loop(question, model, wrap(tools(scope, question, setting)), setting.limits)
+    loop = Loop(question, model, tools(scope, question, setting), setting.limits)
     events = [event async for event in loop.events()]
     return asked(case, events, model.replies)
 

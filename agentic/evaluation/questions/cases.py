@@ -37,6 +37,8 @@ class Case:
     others: frozenset[str]
     never: tuple[re.Pattern[str], ...]
     kind: str
+    # The answer in few words, and other ways to put it.
+    answers: tuple[str, ...] = ()
 
 
 def read(file: Path, limit: int | None = None, seed: int = 0) -> list[Case]:
@@ -76,6 +78,7 @@ def _case(row: Mapping[str, Any], number: int) -> Case:
         others=frozenset(str(other).strip("<>") for other in row.get("alt_message_ids", ())),
         never=tuple(re.compile(pattern, re.IGNORECASE) for pattern in row.get("must_not_match", ())),
         kind=str(row.get("kind", "")),
+        answers=tuple(str(one) for one in (row.get("answer_canonical"), *row.get("aliases", ())) if one),
     )
 
 
@@ -116,8 +119,13 @@ def _covered(gold: Gold, case: Case, given: Iterable[Cited]) -> bool:
 
 def plain(text: str) -> str:
     """Lower case, one space between words, without marks of quoting and quotation marks."""
-    bare = _QUOTE_PREFIX.sub("", text).casefold()
+    bare = unquoted(text).casefold()
     return " ".join(re.sub('["“”„«»]', "", bare).split())
+
+
+def unquoted(text: str) -> str:
+    """Without what mail programs put before the lines of quoted text."""
+    return _QUOTE_PREFIX.sub("", text)
 
 
 def shared(one: str, other: str) -> int:

@@ -1,16 +1,22 @@
 """The mail that questions are about, taken into a tenant of evaluations once for each content."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from django.db.models.functions import Now
+
 from agentic.evaluation.report import BadInput
+from agentic.workers import in_worker
+from mailsearch.hits import MessageText
 from mailsearch.ingest import embedding, pipeline
 from mailsearch.ingest.sources import NotASource, RawMail, Source, open_source
 from mailsearch.ingest.store import TEXT_VERSION
 from mailsearch.models import Grant, Mailbox, Message, Tenant
 from mailsearch.scope import Scope, resolve
+from mailsearch.search import reading
 from mailsearch.sessions import Binding, bound
 
 Progress = Callable[[str, int, int], None]
@@ -41,9 +47,45 @@ class Corpora:
             return replace(whole, received_until=min(moment for _, moment in held))
         return others
 
+    async def texts(self, corpus: str) -> dict[int, MessageText]:
+        """Every message of *corpus* with all its parts, by internal id."""
+        whole = await in_worker(self.scope, corpus)
+        ids = await in_worker(self.visible, corpus)
+        async with whole.reading() as conn:
+            return await reading.load(conn, whole, ids)
+
+    def visible(self, corpus: str) -> frozenset[int]:
+        """The internal ids of all messages that a caller with the whole of *corpus* in scope may read now."""
+        whole = self.scope(corpus)
+        condition = {"folder__in": whole.folder_ids, "deleted_at_source__isnull": True}
+        with whole.reading_orm():
+            return frozenset(Message.objects.filter(**condition).values_list("pk", flat=True))
+
+    @asynccontextmanager
+    async def without(self, messages: frozenset[int]) -> AsyncIterator[None]:
+        """Within the block these messages are gone, as where their source has deleted them: from searches, threads,
+        lists and counts alike."""
+        await in_worker(self._delete, messages)
+        try:
+            yield
+        finally:
+            await in_worker(self.put_back)
+
+    def put_back(self) -> None:
+        """Undo what a block, or one that was killed, has deleted: files that are evaluated delete nothing."""
+        with self._bound():
+            Message.objects.filter(tenant=self.tenant, deleted_at_source__isnull=False).update(deleted_at_source=None)
+
+    def _delete(self, messages: frozenset[int]) -> None:
+        with self._bound():
+            Message.objects.filter(tenant=self.tenant, pk__in=messages).update(deleted_at_source=Now())
+
+    def _bound(self) -> AbstractContextManager[None]:
+        return bound(Binding(self.tenant.pk, frozenset(box.pk for box in self.mailboxes.values())))
+
     def thread_of(self, message_ids: Sequence[str]) -> str:
         """The thread of the first of these messages that is there, by its public id; empty where none is."""
-        with bound(Binding(self.tenant.pk, frozenset(box.pk for box in self.mailboxes.values()))):
+        with self._bound():
             rows = Message.objects.filter(tenant=self.tenant, rfc_message_id__in=message_ids).order_by("received_at")
             first = rows.select_related("thread").first()
             return first.thread.public_id if first is not None else ""
@@ -79,7 +121,7 @@ class _Half:
                 yield mail
 
 
-def load(folder: Path, names: list[str], progress: Progress) -> Corpora:
+def load(folder: Path, names: list[str], progress: Progress, *, vectors: bool = True) -> Corpora:
     """Take the corpora *names* below *folder* in. What was taken in before is found again. Raises BadInput."""
     paths = {name: _path(folder, name) for name in names}
     # Mail and how it is read decide which tenant it is in, so a change of either is never mixed with what was before.
@@ -93,8 +135,13 @@ def load(folder: Path, names: list[str], progress: Progress) -> Corpora:
         mailbox, _ = Mailbox.objects.get_or_create(tenant=tenant, slug=f"corpus-{number}")
         _take_in(paths[name], mailbox, progress)
         mailboxes[name] = mailbox
-    embedding.embed_pending(tenant, progress=lambda stage: progress("vectors", stage.done, stage.done + stage.waiting))
-    return Corpora(tenant, mailboxes)
+    if vectors:
+        embedding.embed_pending(
+            tenant, progress=lambda stage: progress("vectors", stage.done, stage.done + stage.waiting)
+        )
+    corpora = Corpora(tenant, mailboxes)
+    corpora.put_back()
+    return corpora
 
 
 def _take_in(path: Path, mailbox: Mailbox, progress: Progress) -> None:

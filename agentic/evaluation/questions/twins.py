@@ -1,19 +1,20 @@
 """Twins of answerable questions: the same question where the mail that answers it is missing.
 
 A *scope twin* is asked by a caller whose scope lacks that mail but has its neighbours; none of it may be seen. A
-*deletion twin* is asked where every copy of the answer is gone; whatever is then answered is wrong, unless an older
-statement is left that the deleted mail had corrected.
+*deletion twin* is asked where every copy of the answer is gone, and every mail that says the same in other words;
+whatever is then answered is wrong, unless an older statement is left that the deleted mail had corrected.
+`agentic.evaluation.twins` proves that nothing is left.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from agentic.core.ports import Toolbox, ToolCall, ToolMessage, ToolResult, ToolSpec
 from agentic.evaluation.questions.asking import Asked, Setting, ask
-from agentic.evaluation.questions.cases import Case, plain
+from agentic.evaluation.questions.cases import Case
 from agentic.evaluation.questions.corpora import Corpora
-from mailsearch.scope import Scope
+from agentic.evaluation.questions.stating import Paragraphs, Stating
+from agentic.workers import in_worker
+from mailsearch.hits import MessageText
 
 # Kinds of question whose answer reverses what other mail says: without it the older statement is what the mail says.
 _REVERSES = "reversal"
@@ -62,43 +63,56 @@ class Twins:
         }
 
 
-async def ask_twins(case: Case, corpora: Corpora, setting: Setting) -> Twin | None:
+class Gone:
+    """Which mail a deletion twin lacks: what is known to hold the answer, and all that says the same."""
+
+    def __init__(self, corpora: Corpora) -> None:
+        self._corpora = corpora
+        self._read: dict[str, list[_Read]] = {}
+
+    async def messages(self, case: Case) -> frozenset[int]:
+        """The internal ids of all messages that have to go for the answer to be gone."""
+        named, stating = holders(case), Stating(case)
+        mail = await self._mail(case.corpus)
+        return frozenset(one.number for one in mail if one.rfc_message_id in named or stating.among(one.parts))
+
+    async def _mail(self, corpus: str) -> list["_Read"]:
+        if corpus not in self._read:
+            texts = await self._corpora.texts(corpus)
+            self._read[corpus] = [_Read.of(number, message) for number, message in texts.items()]
+        return self._read[corpus]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """One message with all that it says: subject, body with what it quotes, attachments, hidden text."""
+
+    number: int
+    rfc_message_id: str
+    parts: tuple[Paragraphs, ...]
+
+    @classmethod
+    def of(cls, number: int, message: MessageText) -> "_Read":
+        texts = (*(part.text for part in message.parts), message.hidden_text)
+        return cls(number, message.head.rfc_message_id, tuple(Paragraphs.of(text) for text in texts if text))
+
+
+async def ask_twins(case: Case, corpora: Corpora, gone: Gone, setting: Setting) -> Twin | None:
     """Ask the two twins of *case*; None where the model never said anything to one of them."""
-    lacking = await asyncio.to_thread(corpora.scope_lacking, case.corpus, holders(case))
+    lacking = await in_worker(corpora.scope_lacking, case.corpus, holders(case))
     scoped = await ask(case, lacking, setting)
-    deleted = await _deletion_twin(case, corpora.scope, setting)
+    deleted = await _deletion_twin(case, corpora, gone, setting)
     if not (scoped.replies and deleted.replies):
         return None
     return Twin(bool(holders(case) & scoped.seen), scoped.answered, deleted.answered)
 
 
-async def _deletion_twin(case: Case, scope_of: Callable[[str], Scope], setting: Setting) -> Asked:
-    scope = await asyncio.to_thread(scope_of, case.corpus)
-    return await ask(case, scope, setting, wrap=lambda toolbox: Lacking(toolbox, case))
+async def _deletion_twin(case: Case, corpora: Corpora, gone: Gone, setting: Setting) -> Asked:
+    scope = await in_worker(corpora.scope, case.corpus)
+    async with corpora.without(await gone.messages(case)):
+        return await ask(case, scope, setting)
 
 
 def holders(case: Case) -> frozenset[str]:
     """The Message-IDs of mail that is known to hold the answer."""
     return frozenset(gold.message for gold in case.gold) | case.others
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """The tools over mail from which every message that holds a case's answer is gone."""
-
-    toolbox: Toolbox
-    case: Case
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return self.toolbox.specs
-
-    async def call(self, call: ToolCall, seen: frozenset[str], deadline: float) -> ToolResult:
-        result = await self.toolbox.call(call, seen, deadline)
-        return replace(result, messages=tuple(found for found in result.messages if not self._holds(found)))
-
-    def _holds(self, found: ToolMessage) -> bool:
-        if found.message.head.rfc_message_id in holders(self.case):
-            return True
-        texts = [plain(part.text) for part in found.message.parts]
-        return any(plain(gold.quote) in text for gold in self.case.gold for text in texts)
