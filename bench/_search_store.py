@@ -135,14 +135,18 @@ def embed(owner: str, kept: Path) -> None:
     real = Tenant.objects.get(slug=REAL)
     embedding.embed_pending(real, embedder=embedder, limit=MOST_EMBEDDED)
     embedder.keep()
-    vectors = _vectors(real)
+    mix(owner, [Tenant.objects.get(slug=slug) for slug in TENANTS], embedder.name, of_passages(real))
+
+
+def mix(owner: str, tenants: Iterable[Tenant], model: str, vectors: Vectors) -> None:
+    """Mixtures of *vectors* for all passages of *tenants* that have none. *owner* may drop and make indexes."""
     draw = np.random.default_rng(7)
     with psycopg.connect(owner, autocommit=True) as conn:
         # A graph over so many vectors is made in a tenth of the time in one go.
         (definition,) = conn.execute("SELECT pg_get_indexdef(%s::regclass)", [_INDEX]).fetchone() or ("",)
         conn.execute(f"DROP INDEX {_INDEX}".encode())
-        for slug in TENANTS:
-            _mix(Tenant.objects.get(slug=slug), embedder.name, vectors, draw)
+        for tenant in tenants:
+            _mix(tenant, model, vectors, draw)
         conn.execute("SET maintenance_work_mem = '1GB'")
         conn.execute(str(definition).encode())
         conn.execute("ANALYZE mailsearch_passagevector")
@@ -165,7 +169,8 @@ def _unembedded(tenant: Tenant) -> Iterator[int]:
         return iter([passage for (passage,) in cursor.fetchall()])
 
 
-def _vectors(tenant: Tenant) -> Vectors:
+def of_passages(tenant: Tenant) -> Vectors:
+    """The vectors of a tenant's passages, in the passages' order."""
     with bound(_binding(tenant)), connection.cursor() as cursor:
         cursor.execute("SELECT embedding::text FROM mailsearch_passagevector ORDER BY passage_id")
         rows = [np.fromstring(text.strip("[]"), sep=",", dtype=np.float32) for (text,) in cursor.fetchall()]
