@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,6 +14,8 @@ from rest_framework import serializers
 from agentic import filters
 from agentic.verifying import MAX_QUOTES, MAX_UNITS
 
+# Names of fields that are none: how many of them are told, and how much of each.
+_NAMED, _LONGEST_NAME = 20, 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FILTERS = jsonschema.Draft202012Validator(
     {"type": "object", "properties": filters.PROPERTIES, "additionalProperties": False}
@@ -21,14 +23,27 @@ _FILTERS = jsonschema.Draft202012Validator(
 
 
 class ClosedSerializer(serializers.Serializer[Any]):
-    """Refuses fields that it does not have, each by its name."""
+    """Refuses fields that it does not have, each by its name, along with whatever is wrong with the others."""
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            unknown = {str(name)[:100]: ["There is no such field."] for name in data if name not in self.fields}
-            if unknown:
-                raise serializers.ValidationError(unknown)
-        return super().to_internal_value(data)
+        names = set(data) - set(self.fields) if isinstance(data, Mapping) else ()
+        unknown = _unknown(names, "field", self.fields)
+        try:
+            known = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            named = error.detail if isinstance(error.detail, dict) else {}
+            if not unknown or not named:
+                raise
+            raise serializers.ValidationError({**named, **unknown}) from error
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return known
+
+
+def _unknown(names: Iterable[Any], what: str, there_are: Iterable[str]) -> dict[str, list[str]]:
+    """What to say of names that are none; of a flood of them only the first."""
+    told = f"There is no such {what}; there are: {', '.join(there_are)}."
+    return {name[:_LONGEST_NAME]: [told] for name in sorted(map(str, names))[:_NAMED]}
 
 
 class FiltersField(serializers.JSONField):
@@ -39,8 +54,7 @@ class FiltersField(serializers.JSONField):
         errors: dict[str, list[str]] = {}
         for error in _FILTERS.iter_errors(value):
             if error.validator == "additionalProperties":
-                unknown = sorted(set(map(str, value)) - set(filters.PROPERTIES))
-                errors |= {str(name)[:100]: ["There is no such filter."] for name in unknown}
+                errors |= _unknown(set(value) - set(filters.PROPERTIES), "filter", filters.PROPERTIES)
             else:
                 place = str(error.absolute_path[0]) if error.absolute_path else "non_field_errors"
                 errors[place] = ["This is no value for that filter."]

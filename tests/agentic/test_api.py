@@ -180,6 +180,26 @@ def test_a_wrong_request_is_refused_by_the_name_of_what_is_wrong(service: Servic
     assert [error["field"] for error in problem["errors"]] == [field]
 
 
+def test_everything_that_is_wrong_with_a_body_is_told_at_once_and_what_there_is_beside(service: Service) -> None:
+    flood = {f"no{number:03}": 1 for number in range(500)}
+    body = {
+        "query": 7,
+        "budget": {"max_steps": 0, "max_secs": 1},
+        "limit": "x",
+        "modee": "keyword",
+        "filters": {"frm": 1},
+    }
+    with service.client(house().jo.headers) as client:
+        errors = client.post("/v1/search", json=body).json()["errors"]
+        flooded = client.post("/v1/search", json={"query": "golf", **flood}).json()["errors"]
+    told = {error["field"]: error["message"] for error in errors}
+    assert set(told) == {"limit", "filters.frm", "budget.max_steps", "budget.max_secs", "modee"}
+    assert told["budget.max_secs"] == "There is no such field; there are: max_steps, max_seconds."
+    assert "there are: query, mode, filters" in told["modee"]
+    assert "there are: mailbox, folder, from" in told["filters.frm"]
+    assert [error["field"] for error in flooded] == sorted(flood)[:20]
+
+
 @pytest.mark.parametrize(
     ("content", "content_type", "status"),
     [
