@@ -1,14 +1,20 @@
 """Text of OpenDocument files (ISO 26300): writer, impress and, through the spreadsheet reader, calc."""
 
+import re
+
 from lxml import etree
 
 from mailsearch.hits import BlockKind
+from mailsearch.ingest import colours
 from mailsearch.ingest.attachments import spreadsheets
 from mailsearch.ingest.attachments.packages import Package, attribute, local
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
 from mailsearch.ingest.parsed import ParsedText
 
+# Points.
+_SMALLEST = 2.0
+_OF_WORDS = ("text-properties", "paragraph-properties")
 _SKIPPED = frozenset(("tracked-changes", "deletion", "sequence-decls", "forms", "annotation-end", "ruby-text"))
 
 
@@ -23,7 +29,7 @@ def read(content: bytes) -> tuple[str, ParsedText]:
         further = package.tree("styles.xml")
     if root is None:
         return "corrupt", ParsedText("")
-    reader = _Reader(_hidden_styles(root, "display", "none"), _hidden_styles(root, "visibility", "hidden"))
+    reader = _Reader(_hidden_styles(root, further), _hidden_pages(root))
     body = next((one for one in root.iter() if local(one) == "body"), root)
     reader.container(body, "paragraph")
     # Headers and footers of the pages stand among the styles.
@@ -34,12 +40,47 @@ def read(content: bytes) -> tuple[str, ParsedText]:
     return ("truncated" if reader.builder.truncated else "ok" if parsed.text else "empty"), parsed
 
 
-def _hidden_styles(root: etree._Element, property_name: str, value: str) -> frozenset[str]:
-    found: set[str] = set()
-    for style in root.iter():
-        if local(style) == "style" and any(attribute(one, property_name) == value for one in style):
-            found.add(attribute(style, "name"))
-    return frozenset(found)
+def _hidden_styles(*roots: etree._Element | None) -> frozenset[str]:
+    """Styles of words that nobody sees."""
+    styles = [one for root in roots if root is not None for one in root.iter() if local(one) == "style"]
+    # What stands in a coloured cell or shape, or on a coloured page, is not looked at.
+    painted = any(_is_painted(one) for root in roots if root is not None for one in root.iter())
+    own = {attribute(style, "name"): _is_hidden(style, painted=painted) for style in styles}
+    bases = {attribute(style, "name"): attribute(style, "parent-style-name") for style in styles}
+    return frozenset(name for name, hidden in own.items() if hidden or own.get(bases[name]))
+
+
+def _is_painted(properties: etree._Element) -> bool:
+    if not local(properties).endswith("-properties") or local(properties) in _OF_WORDS:
+        return False
+    stated = attribute(properties, "fill-color") or attribute(properties, "background-color")
+    image = attribute(properties, "fill") not in ("", "none", "solid")
+    return image or (stated not in ("", "transparent") and stated.lower() != "#ffffff")
+
+
+def _is_hidden(style: etree._Element, *, painted: bool) -> bool:
+    stated: dict[str, str] = {}
+    for one in style:
+        if local(one) == "text-properties":
+            stated = {str(key).rpartition("}")[2]: str(value) for key, value in one.attrib.items()}
+        if local(one) == "paragraph-properties" and attribute(one, "background-color"):
+            stated.setdefault("background-color", attribute(one, "background-color"))
+    size = re.fullmatch(r"([0-9.]+)pt", stated.get("font-size", ""))
+    if stated.get("display") == "none" or (size and float(size[1]) <= _SMALLEST):
+        return True
+    if painted and "background-color" not in stated:
+        return False
+    colour, ground = colours.read(stated.get("color", "")), colours.read(stated.get("background-color", "white"))
+    if ground is not None and ground[3] < 1:
+        ground = colours.WHITE
+    return colour is not None and ground is not None and not colours.legible(colour, ground)
+
+
+def _hidden_pages(root: etree._Element) -> frozenset[str]:
+    styles = (one for one in root.iter() if local(one) == "style")
+    return frozenset(
+        attribute(style, "name") for style in styles if any(attribute(one, "visibility") == "hidden" for one in style)
+    )
 
 
 class _Reader:
@@ -52,9 +93,11 @@ class _Reader:
         """Paragraphs, headings, lists, tables and pages below *element*."""
         for child in element:
             name = local(child)
-            if name in _SKIPPED or not name:
+            if name == "tracked-changes" or (name == "section" and attribute(child, "display") == "none"):
+                self.builder.hide(clean(" ".join(str(text) for text in child.itertext())))
+            elif name in _SKIPPED or not name:
                 continue
-            if name == "page":
+            elif name == "page":
                 self._page(child)
             elif name in ("notes", "annotation") and local(element) == "page":
                 self.builder.hide(self._text(child, []))

@@ -1,17 +1,21 @@
-"""Text of RTF files; runs marked as hidden, and deleted ones, are kept apart."""
+"""Text of RTF files; runs that are hidden, deleted, tiny or white on white are kept apart."""
 
 import re
+from dataclasses import dataclass, replace
 
 from striprtf.striprtf import rtf_to_text
 
-from mailsearch.ingest import plain
+from mailsearch.ingest import colours, plain
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
 from mailsearch.ingest.parsed import ParsedText
 
 _WORD = re.compile(r"\\(?:'[0-9a-fA-F]{2}|[a-zA-Z]+(-?[0-9]{1,10})? ?|[^a-zA-Z])|[{}]|[^\\{}]+|\\", re.DOTALL)
-_PLAIN = re.compile(r"\\plain(?![a-z])")
-_HIDING = re.compile(r"\\(v|deleted)(-?[0-9]{1,5})? ?$")
+_CONTROL = re.compile(r"\\(v|deleted|plain|cf|fs|cb|highlight|chcbpat|cbpat|clcbpat)(-?[0-9]{1,5})? ?")
+_TINY = re.compile(r"\\fs[0-4](?![0-9])")
+_COLOURS = re.compile(r"\{\\colortbl([^{}]{0,20000})\}")
+# Half points; nobody reads two points.
+_SMALLEST = 4
 
 
 def read(content: bytes) -> tuple[str, ParsedText]:
@@ -30,29 +34,71 @@ def read(content: bytes) -> tuple[str, ParsedText]:
     return ("truncated" if builder.truncated or not sound else "ok" if found.text else "empty"), found
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How the words of a group look."""
+
+    gone: bool = False
+    white: bool = False
+    tiny: bool = False
+    shaded: bool = False
+
+    @property
+    def hides(self) -> bool:
+        return self.gone or self.tiny or (self.white and not self.shaded)
+
+
 def _split(source: str) -> tuple[str, str]:
     """*source* without hidden runs, and the hidden runs. Hiding is a property of a group and ends with it."""
-    if "\\v" not in source and "\\deleted" not in source:
+    white = _white_colours(source)
+    if not white and "\\v" not in source and "\\deleted" not in source and not _TINY.search(source):
         return source, ""
     shown: list[str] = []
     hidden: list[str] = []
-    stack: list[bool] = []
-    hiding = False
+    stack: list[_Look] = []
+    look = _Look()
     for match in _WORD.finditer(source):
         word = match[0]
-        control = _HIDING.match(word)
+        control = _CONTROL.fullmatch(word)
         if word == "{":
-            stack.append(hiding)
+            stack.append(look)
         elif word == "}":
-            hiding = stack.pop() if stack else False
+            look = stack.pop() if stack else _Look()
         elif control:
-            hiding = control[2] != "0"
-            continue
-        elif _PLAIN.match(word):
-            hiding = False
+            look = _changed(look, control[1], control[2], white)
+            if control[1] in ("v", "deleted"):
+                continue
         is_text = not word.startswith("\\") or word.startswith(("\\'", "\\u"))
-        (hidden if hiding and is_text and word not in "{}" else shown).append(word)
+        (hidden if look.hides and is_text and word not in "{}" else shown).append(word)
     return "".join(shown), "".join(hidden)
+
+
+def _changed(look: _Look, name: str, number: str | None, white: frozenset[str]) -> _Look:
+    """*look* after a control word."""
+    if name in ("v", "deleted"):
+        return replace(look, gone=number != "0")
+    if name == "plain":
+        return _Look(shaded=look.shaded)
+    if name == "cf":
+        return replace(look, white=number in white)
+    if name == "fs":
+        return replace(look, tiny=number is not None and number.isdigit() and int(number) <= _SMALLEST)
+    if name in ("cb", "highlight", "chcbpat", "cbpat", "clcbpat"):
+        return replace(look, shaded=number not in (None, "0", *white))
+    return look
+
+
+def _white_colours(source: str) -> frozenset[str]:
+    """Numbers of the colours that nobody sees on white; the first, which is nothing, is the usual one."""
+    table = _COLOURS.search(source)
+    found: set[str] = set()
+    for number, entry in enumerate(table[1].split(";") if table else ()):
+        parts = dict(re.findall(r"\\(red|green|blue)([0-9]{1,3})", entry))
+        if len(parts) == 3:
+            red, green, blue = (float(min(int(parts[name]), 255)) for name in ("red", "green", "blue"))
+            if not colours.legible((red, green, blue, 1.0), colours.WHITE):
+                found.add(str(number))
+    return frozenset(found)
 
 
 def _read(source: str) -> str:

@@ -2,10 +2,11 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lxml import etree
 
+from mailsearch.ingest.attachments import slide_looks
 from mailsearch.ingest.attachments.packages import Package, attribute, local
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
@@ -19,6 +20,7 @@ def read(content: bytes) -> tuple[str, ParsedText]:
     builder = TextBuilder()
     with Package(content) as package:
         slides = _slides(package)
+        page = slide_looks.Page.of(package.tree("ppt/presentation.xml"))
         for name in slides:
             root = package.tree(name)
             if root is None:
@@ -27,9 +29,13 @@ def read(content: bytes) -> tuple[str, ParsedText]:
                 builder.hide("\n".join(text for text, _ in _texts(root)))
                 continue
             builder.begin_page()
+            related = _related(package, name)
+            background = slide_looks.background(root, _masters(package, related))
+            for text in slide_looks.take_hidden(root, page, background):
+                builder.hide(clean(text))
             for text, is_row in _texts(root):
                 builder.add(text, "row" if is_row else "paragraph")
-            for relation in _related(package, name):
+            for relation in related:
                 _read_related(package, relation, builder)
     parsed = builder.parsed()
     if not slides:
@@ -52,6 +58,20 @@ def _slides(package: Package) -> list[str]:
     found = [name for name in listed if name in package]
     numbered = sorted((int(match[1]), name) for name in package.names if (match := _SLIDE.match(name)))
     return found or [name for _, name in numbered]
+
+
+def _masters(package: Package, related: Sequence[tuple[str, str]]) -> list[etree._Element]:
+    """The layout of a slide and the master of that."""
+    found: list[etree._Element] = []
+    for kind, name in related:
+        if kind not in ("slideLayout", "slideMaster"):
+            continue
+        root = package.tree(name)
+        if root is not None:
+            found.append(root)
+        if kind == "slideLayout":
+            found += _masters(package, [one for one in _related(package, name) if one[0] == "slideMaster"])
+    return found
 
 
 def _relations(package: Package, part: str) -> list[etree._Element]:
@@ -107,15 +127,8 @@ def _texts(root: etree._Element) -> Iterator[tuple[str, bool]]:
             yield clean(_paragraph(element)), False
         elif name == "text" and element.text:
             yield clean(element.text), False
-        elif name != "Fallback" and not _is_hidden_shape(element):
+        elif name != "Fallback":
             stack += reversed(element)
-
-
-def _is_hidden_shape(element: etree._Element) -> bool:
-    if local(element) not in ("sp", "graphicFrame", "grpSp", "cxnSp"):
-        return False
-    named = next((one for one in element.iter() if local(one) == "cNvPr"), None)
-    return named is not None and attribute(named, "hidden") in ("1", "true")
 
 
 def _paragraph(element: etree._Element) -> str:
