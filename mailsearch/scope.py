@@ -93,7 +93,7 @@ class Scope:
         Returns SQL to stand in WHERE and its named parameters (all begin with `scope_`). Mail that was deleted at
         its source is in no scope but that of whoever checks old citations.
         """
-        values: dict[str, object] = {"scope_folders": self.folder_ids}
+        values: dict[str, object] = {"scope_folders": bigints(self.folder_ids)}
         if self.received_from is not None:
             values["scope_from"] = self.received_from
         if self.received_until is not None:
@@ -113,10 +113,15 @@ class Scope:
             yield
 
 
+def bigints(ids: Iterable[int]) -> str:
+    """Numbers as Postgres reads an array of them: less to go through than a list, and one type whatever is in it."""
+    return "{" + ",".join(map(str, ids)) + "}"
+
+
 @lru_cache(100)
 def _condition(alias: str, with_deleted: bool, names: frozenset[str]) -> sql.Composed:
     table = sql.Identifier(alias)
-    parts = [sql.SQL("{}.folder_id = ANY(%(scope_folders)s)").format(table)]
+    parts = [sql.SQL("{}.folder_id = ANY(%(scope_folders)s::bigint[])").format(table)]
     if not with_deleted:
         parts.append(sql.SQL("{}.deleted_at_source IS NULL").format(table))
     if "scope_from" in names:

@@ -11,9 +11,9 @@ from psycopg.rows import TupleRow
 
 from mailsearch.embeddings import configured_embedder
 from mailsearch.hits import Coverage
-from mailsearch.scope import Scope
+from mailsearch.scope import Scope, bigints
 
-_STANDING = "SELECT * FROM mail_search.standing(%s, %s, %s, %s)"
+_STANDING = "SELECT * FROM mail_search.standing(%s::bigint[], %s, %s, %s)"
 # A scope of so little of the store that mail of others is better kept away from in the index of words.
 _SMALL = 0.25
 _MESSAGES = "SELECT count(*), min(m.received_at), max(m.received_at) FROM mailsearch_message m WHERE {}"
@@ -102,7 +102,9 @@ async def _count(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing)
 
 async def standing(conn: AsyncConnection[TupleRow], scope: Scope, lexemes: Sequence[str] = ()) -> Standing:
     """How *scope* stands, in one trip to the database."""
-    cursor = await conn.execute(_STANDING, [scope.folder_ids, scope.received_from, scope.received_until, list(lexemes)])
+    cursor = await conn.execute(
+        _STANDING, [bigints(scope.folder_ids), scope.received_from, scope.received_until, list(lexemes)]
+    )
     row = await cursor.fetchone()
     assert row is not None  # the function always gives one
     latest, leaves, documents, counted, stored = row

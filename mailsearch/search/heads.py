@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
-from mailsearch.scope import Scope
+from mailsearch.scope import Scope, bigints
 from mailsearch.search import threads
 
 _MESSAGES = """
@@ -19,24 +19,26 @@ SELECT m.id, m.public_id, m.thread_id, t.public_id, t.merged_into_id, m.rfc_mess
        (SELECT b.slug FROM mailsearch_mailbox b WHERE b.id = m.mailbox_id),
        (SELECT f.path FROM mailsearch_folder f WHERE f.id = m.folder_id), m.subject, m.sent_at, m.sent_offset,
        m.received_at, m.date_disputed, m.language, m.spf, m.dkim, m.dmarc, m.container_id{}
-FROM mailsearch_message m JOIN mailsearch_thread t ON t.id = m.thread_id WHERE m.id = ANY(%(ids)s) AND {}
+FROM mailsearch_message m JOIN mailsearch_thread t ON t.id = m.thread_id WHERE m.id = ANY(%(ids)s::bigint[]) AND {}
 """
 # Places in its rows, and of the last column of attachments in theirs.
 _THREAD, _MERGED, _CONTAINER, _STATE = 2, 4, 17, 5
 _PARTICIPANTS = """
 SELECT message_id, role, name, address FROM mailsearch_participant
-WHERE message_id = ANY(%s) ORDER BY message_id, position, id
+WHERE message_id = ANY(%s::bigint[]) ORDER BY message_id, position, id
 """
 _ATTACHMENTS = """
 SELECT message_id, public_id, filename, content_type, size, state{} FROM mailsearch_attachment
-WHERE message_id = ANY(%s) ORDER BY message_id, position, id
+WHERE message_id = ANY(%s::bigint[]) ORDER BY message_id, position, id
 """
 _OF_NAMES = """
-SELECT lower(p.name), p.address FROM mail_search.first_bearers(%(names)s, %(folders)s, %(start)s, %(end)s) AS b
+SELECT lower(p.name), p.address
+FROM mail_search.first_bearers(%(names)s, %(folders)s::bigint[], %(start)s, %(end)s) AS b
 JOIN mailsearch_participant p ON p.id = b.participant_id
 """
 _OF_MESSAGES = """
-SELECT lower(p.name), p.address FROM mail_search.first_bearers_of(%(ids)s, %(folders)s, %(start)s, %(end)s) AS b
+SELECT lower(p.name), p.address
+FROM mail_search.first_bearers_of(%(ids)s::bigint[], %(folders)s::bigint[], %(start)s, %(end)s) AS b
 JOIN mailsearch_participant p ON p.id = b.participant_id
 """
 
@@ -89,7 +91,7 @@ async def read(
 ) -> dict[int, Read]:
     """The same with further *columns*. Takes one trip to the database unless there are merged threads or mail inside
     of mail."""
-    wanted = list(ids)
+    wanted = bigints(ids)
     condition, values = scope.condition("m")
     # Asked for in one trip, and of participants and attachments only those of what is in scope are looked at.
     statements = _statements(columns, condition.as_string(None))
@@ -103,7 +105,7 @@ async def read(
     known: dict[str, str] = dict(await bearers.fetchall())
     containers = {row[_CONTAINER] for row in rows.values() if row[_CONTAINER] is not None}
     if containers:
-        people |= _people(await (await conn.execute(_PARTICIPANTS, [list(containers)])).fetchall())
+        people |= _people(await (await conn.execute(_PARTICIPANTS, [bigints(containers)])).fetchall())
     merged = {row[_THREAD] for row in rows.values() if row[_MERGED] is not None}
     roots = await threads.roots(conn, merged) if merged else {}
     of_message: dict[int, list[TupleRow]] = defaultdict(list)
@@ -192,4 +194,4 @@ async def first_bearers(conn: AsyncConnection[TupleRow], scope: Scope, names: It
 
 
 def _bearing(scope: Scope) -> dict[str, object]:
-    return {"folders": scope.folder_ids, "start": scope.received_from, "end": scope.received_until}
+    return {"folders": bigints(scope.folder_ids), "start": scope.received_from, "end": scope.received_until}

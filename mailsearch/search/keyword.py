@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
-from mailsearch.scope import Scope
+from mailsearch.scope import Scope, bigints
 from mailsearch.search.coverage import Standing, standing
 from mailsearch.search.lexemes import Expression, all_of, any_of, expression, plain_words
 from mailsearch.search.narrowing import Narrowing
@@ -24,6 +24,7 @@ from mailsearch.terms import dictionaries
 # when no more can be paged through; among those that hold any, the best may be far from the newest.
 CAP = DEEPEST
 _BROAD_CAP = 2_000
+_CAPS = f"{{{CAP},{_BROAD_CAP}}}"
 # Stems shorter than this say too little across languages.
 _SHORTEST_STEM = 3
 _ENGLISH = "english_stem"
@@ -33,12 +34,13 @@ _WORDS_KEPT = 20_000
 _OF_SCOPE = frozenset({"folders", "received_from", "received_until"})
 _RANKED = """
 SELECT message_id, score, copies, total FROM mail_search.ranked(
-    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s, %(depth)s, %(folded)s) ORDER BY place
+    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s::integer[], %(depth)s, %(folded)s)
+ORDER BY place
 """
 _BEST = """
 SELECT * FROM mail_search.best(
-    %(folders)s, %(from)s, %(until)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(forms)s, %(caps)s, %(expected)s,
-    %(small)s, %(depth)s, %(folded)s)
+    %(folders)s::bigint[], %(from)s, %(until)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(forms)s,
+    %(caps)s::integer[], %(expected)s::bigint[], %(small)s, %(depth)s, %(folded)s)
 """
 _lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
 
@@ -167,17 +169,17 @@ async def search(
         "broad": None if broad == strict else broad,
         "terms": [term.expression.tsquery for term in plan.terms],
         "weights": [term.weight for term in plan.terms],
-        "caps": [CAP, _BROAD_CAP],
+        "caps": _CAPS,
         "depth": depth,
         "folded": folded,
     }
     if plan.terms and narrowing.values.keys() <= _OF_SCOPE:
         parameters |= {
-            "folders": narrowing.values["folders"],
+            "folders": bigints(narrowing.folders),
             "from": scope.received_from,
             "until": scope.received_until,
             "forms": [float(term.expression.forms) for term in plan.terms],
-            "expected": plan.expected,
+            "expected": bigints(plan.expected),
             "small": plan.small,
         }
         cursor = await conn.execute(_BEST, parameters, prepare=True)
@@ -226,6 +228,7 @@ async def _lexized(
             "SELECT d.name, w.word, ts_lexize(d.name::regdictionary, w.word)"
             " FROM unnest(%s::text[]) AS d (name), unnest(%s::text[]) AS w (word)",
             [dictionaries(), unknown],
+            prepare=True,
         )
         found: dict[str, list[tuple[str, Sequence[str]]]] = {word: [] for word in unknown}
         for name, word, lexemes in await cursor.fetchall():

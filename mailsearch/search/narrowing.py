@@ -35,8 +35,14 @@ class Narrowing:
         return Jsonb(self.values)
 
     @property
+    def folders(self) -> list[int]:
+        folders = self.values["folders"]
+        assert isinstance(folders, list)
+        return folders
+
+    @property
     def leaves_nothing(self) -> bool:
-        return bool(self.refused) or not self.values["folders"]
+        return bool(self.refused) or not self.folders
 
     def intersect(self, name: str, ids: Iterable[int]) -> None:
         before = self.values.get(name)

@@ -117,7 +117,7 @@ async def _nearest(
         "depth": depth,
         "exact": exact,
     }
-    cursor = await conn.execute(statement, values | parameters, prepare=True)
+    cursor = await conn.execute(statement, values | parameters)
     rows = await cursor.fetchall()
     best: dict[int, Nearest] = {}
     for row in rows:

@@ -6,7 +6,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import Hit, MessageText
-from mailsearch.scope import Scope
+from mailsearch.scope import Scope, bigints
 from mailsearch.search import reading
 from mailsearch.search.excerpts import Span, Words, excerpts
 from mailsearch.search.folding import Candidate, Folded
@@ -17,7 +17,7 @@ _CANDIDATES = """
 SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', CASE WHEN %(senders)s THEN coalesce((
     SELECT p.address FROM mailsearch_participant p WHERE p.message_id = m.id AND p.role IN ('from', 'sender')
     ORDER BY p.role, p.position LIMIT 1), '') ELSE '' END
-FROM mailsearch_message m WHERE m.id = ANY(%(ids)s) AND {}
+FROM mailsearch_message m WHERE m.id = ANY(%(ids)s::bigint[]) AND {}
 """
 
 
@@ -27,7 +27,7 @@ async def candidates(
     """What folding needs to know of the messages, of those in scope; with their senders if they are to be spread."""
     condition, values = scope.condition("m")
     statement = sql.SQL(_CANDIDATES).format(condition)
-    cursor = await conn.execute(statement, values | {"ids": list(ids), "senders": senders}, prepare=True)
+    cursor = await conn.execute(statement, values | {"ids": bigints(ids), "senders": senders}, prepare=True)
     return {
         message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
         for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
