@@ -24,13 +24,15 @@ from django.db import connection, transaction
 from psycopg import AsyncConnection, conninfo, sql
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mailsearch.meters import POOL_WAIT_SECONDS
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 # Statements are prepared where they say so, and by themselves never: a plan that suits every caller's scope suits none.
 _ONLY_WHERE_ASKED = 1 << 30
+# How long a pool that opens waits for its first session.
+_READY_SECONDS = 5.0
 _BEGIN_AT_ONE_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
@@ -173,9 +175,13 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         open=False,
         # Else each of them fails one request after the database was restarted.
         check=_check,
+        configure=_warm,
         kwargs={"prepare_threshold": _ONLY_WHERE_ASKED, "autocommit": True},
     )
     await opened.open()
+    with suppress(PoolTimeout):
+        # Whoever comes first finds a session that is ready; where there is none yet, they wait for it themselves.
+        await opened.wait(_READY_SECONDS)
     _pools[loop] = opened
     try:
         yield
@@ -202,6 +208,12 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
         yield conn
     finally:
         await conn.close()
+
+
+async def _warm(conn: AsyncConnection[TupleRow]) -> None:
+    """Have the server make ready what searches need; a session that it could not do this for serves as well."""
+    with suppress(psycopg.errors.UndefinedFunction):
+        await conn.execute("SELECT mail_search.warm()")
 
 
 async def _check(conn: AsyncConnection[TupleRow]) -> None:
