@@ -2,7 +2,11 @@
 
 A benchmark is a module of this folder with `run() -> Mapping[str, object]`: figures by name, ratios measured within
 the one run. Each runs in a process by itself and is printed as one line of JSON, with the machine and versions that it
-was measured on; `--write` puts it into docs/benchmarks.md, too. One that fails is named, and the others go on.
+was measured on; `--write` puts it into docs/benchmarks.md, too. One that fails, or takes longer than BENCH_LONGEST
+seconds, is named, and the others go on.
+
+All together take less than 40 minutes: then `soak` lasts five minutes instead of its half hour, unless
+BENCH_SOAK_SECONDS says otherwise, and leaves what its whole length has shown on the page.
 """
 
 import importlib
@@ -10,9 +14,12 @@ import json
 import os
 import pkgutil
 import platform
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +28,10 @@ from typing import Any
 from bench import _table
 
 _ONE, _WRITE = "--one", "--write"
+# What is shorter where all are run, and so says too little for the page.
+_SHORTENED = {"soak": {"BENCH_SOAK_SECONDS": "300"}}
+# Until a benchmark that was asked to end has stopped its servers.
+_ENDING_SECONDS = 60
 
 
 def main(arguments: list[str]) -> int:
@@ -34,22 +45,67 @@ def main(arguments: list[str]) -> int:
     if _ONE in arguments:
         _print(_measured(names[0]))
         return 0
-    failed = [name for name in names or known if not _run(name, keep=_WRITE in arguments)]
+    began = time.perf_counter()
+    failed = [name for name in names or known if not _run(name, whole=not names, keep=_WRITE in arguments)]
+    sys.stderr.write(f"{round(time.perf_counter() - began)} seconds in all.\n")
     if failed:
         sys.stderr.write(f"Failed: {', '.join(failed)}.\n")
     return 1 if failed else 0
 
 
-def _run(name: str, *, keep: bool) -> bool:
-    """Measure *name* in a process of its own; whether it came to its end."""
-    done = subprocess.run([sys.executable, "-m", "bench", _ONE, name], stdout=subprocess.PIPE, text=True)
-    if done.returncode or not done.stdout.strip():
+def _run(name: str, *, whole: bool, keep: bool) -> bool:
+    """Measure *name* in a process of its own; whether it came to its end. *whole*: as one of all."""
+    shorter = {key: value for key, value in _SHORTENED.get(name, {}).items() if whole and key not in os.environ}
+    line = _last_line(name, {**os.environ, **shorter})
+    if line is None:
         return False
-    line = json.loads(done.stdout.splitlines()[-1])
-    _print(line)
-    if keep:
+    _print(line | ({"shortened_by": shorter} if shorter else {}))
+    if keep and not shorter:
         _table.write({**_table.load(), name: line})
     return True
+
+
+def _last_line(name: str, environment: Mapping[str, str]) -> dict[str, Any] | None:
+    """What the process printed last; None where it failed, which is told."""
+    # A group of its own, so that what it has started ends with it.
+    with subprocess.Popen(
+        [sys.executable, "-m", "bench", _ONE, name],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            told, _ = process.communicate(timeout=_longest())
+            line: dict[str, Any] | None = json.loads(told.splitlines()[-1]) if process.returncode == 0 else None
+        except subprocess.TimeoutExpired:
+            _end(process)
+            sys.stderr.write(f"{name} took longer than BENCH_LONGEST allows.\n")
+            return None
+        except KeyboardInterrupt:
+            _end(process)
+            raise
+        except (ValueError, IndexError):
+            line = None
+    if line is None:
+        sys.stderr.write(f"{name} ended without figures, with {process.returncode}.\n")
+    return line
+
+
+def _longest() -> float | None:
+    """Seconds that one may take; without a limit unless one is named."""
+    named = os.environ.get("BENCH_LONGEST", "")
+    return float(named) if named else None
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """As Ctrl-C would, so that databases are stopped; what does not end by that is killed."""
+    for sign in (signal.SIGINT, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_ENDING_SECONDS)
+            return
 
 
 def _measured(name: str) -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """The page of the benchmarks: figures against their limits, and what was not measured."""
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 from bench import _table
 
@@ -26,3 +29,20 @@ def test_an_unknown_benchmark_is_named() -> None:
     assert done.returncode == 2
     assert "weather" in done.stderr
     assert "verify" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "environment", "told"),
+    [
+        (("api", "loop"), {"BENCH_MESSAGES": "many"}, ("api ended without figures", "loop ended without figures")),
+        (("verify",), {"BENCH_LONGEST": "0.2"}, ("verify took longer",)),
+    ],
+)
+def test_one_that_fails_or_hangs_is_named_and_the_next_begins(
+    names: tuple[str, ...], environment: dict[str, str], told: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-m", "bench", *names]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    for words in (*told, f"Failed: {', '.join(names)}."):
+        assert words in done.stderr
