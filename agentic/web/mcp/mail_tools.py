@@ -54,7 +54,8 @@ async def call_mail_tool(name: str, call: Call) -> Said:
 def _problem(result: ToolResult) -> Problem:
     if result.finding == NOT_FOUND:
         return Problem("not-found", _NOT_THERE)
-    return Problem("not-found" if result.finding.startswith(NOT_FOUND) else "invalid-request", result.finding)
+    # What follows it names the arguments that there are: nothing is missing but one of those.
+    return Problem("invalid-request", result.finding.removeprefix(f"{NOT_FOUND}: "))
 
 
 def _zone_of(tenant: int) -> str:
