@@ -11,11 +11,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 _JSON, _TABLE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 _INTRODUCTION = """# Benchmarks
 
-`make bench` runs all of them one after the other, in less than 40 minutes, and writes this page, but for `soak`: it then
-lasts five minutes, and this page has what half an hour of it has shown. `.venv/bin/python -m bench --write
-NAME …` runs some and leaves the rows of the others. Stores of mail are made once and kept. Every figure is of one run on one machine that did nothing else. Ratios were
-measured within one run, so they say something on other machines, too; seconds and rates are those of the machine
-named in the row. What each benchmark does stands at the head of its file in `bench/`.
+`make bench` runs all of them one after the other, in less than 40 minutes, and writes this page, but for `soak`: it
+then lasts five minutes, and this page has what half an hour of it has shown. `.venv/bin/python -m bench --write NAME …`
+runs some and leaves the rows of the others. Stores of mail are made once and kept. Every figure is of one run on one
+machine that did nothing else. Ratios were measured within one run, so they say something on other machines, too;
+seconds and rates are those of the machine named in the row. What each benchmark does stands at the head of its file in
+`bench/`.
 """
 
 
