@@ -7,6 +7,13 @@ from importlib import resources
 from mailsearch.ingest import naming
 
 _PHRASES = tomllib.loads(resources.files(__package__).joinpath("phrases.toml").read_text("utf-8"))
+
+
+def _folded(kind: str) -> frozenset[str]:
+    # Folding knows that a sigma at the end of a word is one; small letters in the file do not.
+    return frozenset(phrase.casefold() for phrase in _PHRASES[kind])
+
+
 # "On … Ann wrote:" in many languages: the verb, and the colon that ends the line.
 _VERBS = (
     # English, German, French, Spanish, Italian, Portuguese, Dutch, Romanian, Catalan
@@ -14,13 +21,13 @@ _VERBS = (
     r"|scrive|escreveu|escreve|schreef|(?:heeft (?:het volgende )?)?geschreven|a scris|va escriure|ha escrit"
     # Polish, Czech, Slovak, Croatian, Slovene, Hungarian
     r"|napisał(?:\(a\)|a)?|napisal(?:\(a\)|a)?|pisze|napsal(?:\(a\)|a)?|píše|napísal(?:\(a\)|a)?"
-    r"|je napisa(?:o/la|o\(la\)|la|o|l)|piše|ezt írta|írta"
+    r"|je napisa(?:o/la|o\(la\)|la|o|l)|napisa(?:o|la|o/la) je|piše|ezt írta|írta"
     # Danish, Norwegian, Swedish, Finnish, Estonian, Latvian, Lithuanian, Turkish
     r"|skrev(?: følgende)?|skriver|kirjoitti|kirjutas|rakstīja|rašė|şunları yazdı|yazdı|şöyle yazdı"
     # Russian, Ukrainian, Bulgarian, Greek
-    r"|написа[лв](?:\(а\)|а)?|пишет|пише|писа[лв](?:\(а\)|а)?|έγραψε(?: τα εξής)?"
+    r"|написа[лв](?:\(а\)|а)?|пишет|пише|написа|писа[лв](?:\(а\)|а)?|έγραψε(?: τα εξής)?"
     # Vietnamese, Indonesian, Chinese, Japanese, Korean, Hebrew, Arabic
-    r"|đã viết|menulis|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
+    r"|đã viết|menulis|เขียนว่า|כתב(?:/ה|ה|\(ה\))?|كتب(?:ت)?"
 )
 # Chinese, Japanese, Korean: written without blanks around
 _UNSPACED_VERBS = r"写道|寫道|のメール|が書きました|さんは書きました|は書きました|님이 작성|작성"
@@ -31,16 +38,18 @@ _BEGINNINGS = re.compile(
     re.IGNORECASE,
 )
 _COLON_AT_END = re.compile(r"[:：]\s*$")
+_MOMENT = re.compile(r"\b[12][0-9]{3}\b.*\b[0-9]{1,2}[:.][0-9]{2}\b|\b[0-9]{1,2}[:.][0-9]{2}\b.*\b[12][0-9]{3}\b")
 _JAPANESE = re.compile(r"^[12][0-9]{3}年.{3,80}[:：]\s*$")
 _ADDRESS = re.compile(r"[\w.+%'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}")
 _IN_BRACKETS = re.compile(r"[<\[(](?:mailto:)?\s*[^<>\[\]()\s]*@[^<>\[\]()\s]*\s*[>\])]")
+_DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RULES = "-_=*~—–"
 _FORWARDED_BY = ("forwarded by ", "weitergeleitet von ")
-_FORWARD = frozenset(_PHRASES["forward"])
-_ORIGINAL = frozenset(_PHRASES["original"])
-_FROM = frozenset(_PHRASES["from"])
-_OTHER = frozenset(_PHRASES["headers"])
-_CLOSINGS = frozenset(_PHRASES["closings"])
+_FORWARD = _folded("forward")
+_ORIGINAL = _folded("original")
+_FROM = _folded("from")
+_OTHER = _folded("headers")
+_CLOSINGS = _folded("closings")
 _LABEL = re.compile(r"[:：]")
 
 
@@ -61,6 +70,19 @@ def speaker(line: str) -> str | None:
     if not (_BEGINNINGS.match(before) or _IN_BRACKETS.search(line) or _is_name_or_date(before)):
         return None
     return _named(before, after)
+
+
+def named_and_dated(line: str) -> str | None:
+    """Who a line names that ends in a colon, with an address in brackets and the time of a day; None for any other.
+
+    In some languages programs announce a quote without a verb, and in others with one that is not known here. So what
+    stands below must be marked as quoted too.
+    """
+    address = _IN_BRACKETS.search(line)
+    if address is None or len(line) > 400 or not _MOMENT.search(line):
+        return None
+    before = line[: address.end()]
+    return _named(before, "") if re.search(r"[^\W\d_]", before) else address[0].strip("<>()[] ")
 
 
 def _is_name_or_date(before: str) -> bool:
@@ -112,7 +134,7 @@ def _labelled(line: str) -> tuple[str, str]:
 def person(value: str) -> str:
     """A person as "Name <address>", or what there is of that."""
     address = _ADDRESS.search(value)
-    name = _IN_BRACKETS.sub(" ", value)
+    name = _IN_BRACKETS.sub(" ", value if value.isascii() else _DIRECTIONS.sub("", value))
     if address and address[0] in name:
         name = name.replace(address[0], " ")
     name = " ".join(name.strip(" \t*_").split()).strip("\"'<>[]();,:：„“”‚‘’ ")
@@ -137,4 +159,4 @@ def _named(before: str, after: str) -> str:
 
 def is_closing(line: str) -> bool:
     """Whether *line* only takes leave ("Best regards,")."""
-    return line.strip(" ,.!*_-").casefold() in _CLOSINGS
+    return line.strip(" ,.!*_-:：，。、").casefold() in _CLOSINGS

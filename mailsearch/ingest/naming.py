@@ -165,4 +165,6 @@ def _without_fillers(words: Sequence[str]) -> str:
             name = name[len(filler) :].strip()
         elif folded.endswith(" " + filler):
             name = name[: -len(filler)].strip()
+        elif f" {filler} " in folded and len(filler) > 3:
+            name = name[folded.index(f" {filler} ") + len(filler) + 2 :].strip()
     return "" if name.casefold() in _NOBODY else name

@@ -20,9 +20,14 @@ _SENT_FROM = re.compile(
     r"|diese nachricht wurde von .{1,40} gesendet|envoyé (?:de|depuis|avec) |enviado (?:desde|de|do|con|a partir) "
     r"|inviato (?:da|dal|con) |verzonden (?:vanaf|met|vanuit) |wysłane? z |odesláno z |odoslané z |sendt fra "
     r"|skickat från |lähetetty |küldve |trimis de pe |gönderildi |отправлено (?:с|из) |надіслано з |发自我的"
-    r"|從我的 .{1,20}傳送|iPhoneから送信)",
+    r"|從我的 .{1,20}傳送|\w{1,20}から送信|나의 .{1,20}에서 보냄|내 .{1,20}에서 보냄"
+    r"|.{1,30}['’]?\w{0,2}(?:dan|den) gönderildi"
+    r"|outlook (?:für|for|pour|para|per|voor|til|för) .{1,20}(?:beziehen|herunterladen|obtenir|downloaden)"
+    r"|(?:obtenir|obtener|obtenha|ottieni|scarica|download|hent|hämta|pobierz|получить|获取|获取适用于) outlook"
+    r"|נשלח מה|أرسلت من|đã gửi từ |dikirim dari |küldve az |trimis de |odoslané z |enviat des )",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"<?https?://\S+")
 # A line that stands for words left out of a quote: "[...]", "<snip>", "(gekürzt)", "8<------".
 _LEFT_OUT = re.compile(
     r"[\[<({*].{1,30}[\])>}*]|[.…]{2,}|…|\W{0,6}(?:snip(?:ped)?|cut)\W{0,6}|[-~=_ ]*(?:8<|>8|✂)[-~=_ 8<>]*",
@@ -36,6 +41,8 @@ _MARK = re.compile(r"[A-Z]{1,3}>|[^\w\s>\"'“„«(\[<*#@$/.,…¡¿-]{1,2}(?=\
 _AS_NEAR = 4
 _LOOKED_AT_AT_MOST = (_LEFT_OUT_AT_MOST + 1) * (_AS_NEAR + 1)
 _CONTACTS_LINES = 6
+# Marks of writing direction around a line, and blanks.
+_DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069 \t"
 _COLONS = (":", "：")
 _LONGEST_SIGNATURE = 25
 
@@ -89,6 +96,8 @@ def _lines(text: str, quoted: Sequence[tuple[int, int]]) -> list[_Line]:
         match = _PREFIX.match(raw) if ">" in raw[:4] or "»" in raw[:4] else None
         own = match[0].count(">") + match[0].count("»") if match else 0
         content = raw[match.end() :].strip() if match else raw.strip()
+        if not content.isascii():
+            content = content.strip(_DIRECTIONS)
         lines.append(_Line(position, end, own + depth, content, content.endswith(_COLONS)))
         position = end + 1
     return lines
@@ -204,14 +213,15 @@ def _attribution(lines: list[_Line], index: int) -> _Opening | None:
             return None
         joined = f"{joined} {line.content}".strip()
         said_by = attribution.speaker(joined) if joined[-1] in _COLONS else None
-        if said_by is None:
+        wordless = attribution.named_and_dated(joined) if said_by is None and joined[-1] in _COLONS else None
+        if said_by is None and wordless is None:
             continue
         following = _first_quoted(lines[index + count : index + count + _LOOKED_AT_AT_MOST])
         if following is not None and following.depth == depth:
             _deepen_marked(following, lines[index + count : index + count + _MARKED_WITHIN])
         if following is not None and following.depth > depth:
-            return _Opening(count, _Label("quoted", said_by), deeper=True)
-        if following is not None and attribution.is_certain(joined) and _is_dated(joined):
+            return _Opening(count, _Label("quoted", said_by or wordless or ""), deeper=True)
+        if said_by is not None and following is not None and attribution.is_certain(joined) and _is_dated(joined):
             return _Opening(count, _Label("quoted", said_by))
         return None
     return None
@@ -289,7 +299,9 @@ def _closes(lines: list[_Line], number: int, begin: int) -> bool:
         return False
     if attribution.is_closing(content):
         return _is_short(lines[number + 1 : begin], 4)
-    return _SENT_FROM.match(content) is not None and _is_short(lines[number:begin], 3)
+    if _SENT_FROM.match(content) is None or re.search(r"[0-9]", _LINK.sub("", content)):
+        return False
+    return _is_short(lines[number + 1 : begin], 2)
 
 
 def _is_list_footer(lines: list[_Line], number: int, end: int) -> bool:

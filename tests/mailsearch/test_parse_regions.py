@@ -86,12 +86,24 @@ def marked(text: str, kind: str, **options: bool) -> list[tuple[str, str]]:
         ("Vào 2 tháng 5 Ada Mond đã viết:", "Ada Mond"),
         ("Ada Mond 于2024年3月4日周一写道：", "Ada Mond"),
         ("2024년 5월 2일 (목) 오전 9:30, Ada Mond님이 작성:", "Ada Mond"),
+        ("út 2. 5. 2024 v 9:30 odesílatel Ada Mond napsal:", "Ada Mond"),
+        ("На вт, 2.05.2024 г. в 9:30 Ada Mond написа:", "Ada Mond"),
+        ("uto, 2. svi 2024. u 09:30 Ada Mond napisao je:", "Ada Mond"),
+        ("вт, 2 мая 2024 г. в 09:30, Ada Mond <ada@a.example>:", "Ada Mond <ada@a.example>"),
+        ("Missatge de Ada Mond <ada@a.example> del dia 2 de maig 2024 a les 9:30:", "Ada Mond <ada@a.example>"),
+        ("\u202bבתאריך 2 במאי 2024 ב-9:30 מאת \u202aAda Mond\u202c <ada@a.example>:\u202c", "Ada Mond <ada@a.example>"),
+        ("في 2 مايو 2024 في 9:30 ص تمت كتابة ما يلي بواسطة Ada <ada@a.example>:", "Ada <ada@a.example>"),
+        ("ในวันที่ 2 พ.ค. 2024 เวลา 09:30 Ada <ada@a.example> เขียนว่า:", "Ada <ada@a.example>"),
     ],
 )
 def test_attributions_name_the_speaker_in_many_languages(line: str, name: str) -> None:
     found = marked(f"My answer.\n\n{line}\n\n> Her words.\n> And more.\n\nMy end.", "quoted")
     assert ("> Her words.\n> And more.", name) in found
     assert not any("My" in text for text, _ in found)
+
+
+def test_a_dated_line_without_a_verb_announces_only_what_is_marked_as_quoted() -> None:
+    assert marked("Meet 2 May 2024 at 9:30 with Ada <ada@a.example>:\n\nBring the keys.", "quoted") == []
 
 
 def test_an_attribution_may_take_two_lines() -> None:
@@ -146,6 +158,13 @@ def test_prose_that_speaks_of_writing_is_no_attribution() -> None:
         ("________________________________", ("De", "Envoyé", "À", "Objet")),
         ("-----Mensaje original-----", ("De", "Enviado el", "Para", "Asunto")),
         ("", ("From", "Date", "To", "Subject")),
+        ("", ("Od", "Wysłane", "Do", "Temat")),
+        ("", ("De", "Enviada em", "Para", "Assunto")),
+        ("", ("Από", "Στάλθηκε", "Προς", "Θέμα")),
+        ("", ("От", "Изпратено", "До", "Относно")),
+        ("", ("من", "تم الإرسال", "إلى", "الموضوع")),
+        ("", ("จาก", "ส่ง", "ถึง", "เรื่อง")),
+        ("", ("Từ", "Đã gửi", "Tới", "Chủ đề")),
     ],
 )
 def test_a_block_of_headers_opens_a_quote_to_the_end(first: str, labels: tuple[str, ...]) -> None:
@@ -189,6 +208,11 @@ def test_a_message_that_calls_itself_forwarded_forwards_its_header_block() -> No
         ("Words.\n\nBest regards,\nAda", "Best regards,\nAda"),
         ("Words.\n\nMit freundlichen Grüßen\nAda Mond", "Mit freundlichen Grüßen\nAda Mond"),
         ("Words.\n\nSent from my phone", "Sent from my phone"),
+        ("Words.\n\nÜdvözlettel:\nAda", "Üdvözlettel:\nAda"),
+        ("Words.\n\nよろしくお願いいたします。\nAda", "よろしくお願いいたします。\nAda"),
+        ("Words.\n\niPhone'umdan gönderildi", "iPhone'umdan gönderildi"),
+        ("Words.\n\n나의 iPhone에서 보냄", "나의 iPhone에서 보냄"),
+        ("Words.\n\nGet Outlook for iOS<https://aka.example/o0uk>", "Get Outlook for iOS<https://aka.example/o0uk>"),
         (
             "Words.\n_______________________________________________\nRoof mailing list\nhttps://lists.example/listinfo",
             "_______________________________________________\nRoof mailing list\nhttps://lists.example/listinfo",
