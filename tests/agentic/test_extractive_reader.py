@@ -102,6 +102,45 @@ def test_what_somebody_asked_for_is_told_by_their_own_question(reader: Extractiv
     assert "9,000 km" in answer(reader, asked, asking, *OTHERS)
 
 
+def test_words_of_the_same_meaning_in_another_language_are_understood(reader: ExtractiveReader) -> None:
+    spanish = message(3, "El precio del seguro para Oosterpark es de 11 euros por persona.", subject="Seguro")
+    assert "11 euros" in answer(reader, "What is the price of the insurance for Oosterpark?", spanish, *OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "body"),
+    [
+        (
+            "What is the code of the printer on the second floor?",
+            "The code of the printer on the first floor is KX-4471.",
+        ),
+        ("What was the rate of the loan over 60 months?", "The rate of the loan over 36 months is 4.15 %."),
+        ("Wie lautet der Code für den zweiten Eingang?", "Der Code für den ersten Eingang lautet KX-4471."),
+    ],
+)
+def test_the_like_with_another_number_is_no_answer(reader: ExtractiveReader, asked: str, body: str) -> None:
+    assert answer(reader, asked, message(3, body), *OTHERS) == ""
+
+
+def test_the_one_with_the_number_that_was_asked_is_the_answer(reader: ExtractiveReader) -> None:
+    body = (
+        "The code of the printer on the first floor is KX-4471.\n\nThe code of the printer on the 2nd floor is KX-9020."
+    )
+    told = answer(reader, "What is the code of the printer on the second floor?", message(3, body), *OTHERS)
+    assert "KX-9020" in told
+
+
+def test_a_short_mail_in_a_language_without_word_lists_is_read(reader: ExtractiveReader) -> None:
+    mail = message(3, "می‌خواهم جلسه روز دوشنبه باشد", sender="omid@far.example", name="Omid", subject="خانواده")
+    assert "دوشنبه" in answer(reader, "روز جلسه کی است؟", mail, *OTHERS)
+
+
+def test_the_number_of_an_item_or_a_time_counts_nothing(reader: ExtractiveReader) -> None:
+    body = "1) In a folder all letters from today are shown first.\n\n18:51 folder of letters opened."
+    letters = message(3, body, subject="Folders for letters")
+    assert answer(reader, "How many folders are there for letters?", letters, *OTHERS) == ""
+
+
 def test_words_that_a_mail_only_repeats_are_no_answer_of_its_own(reader: ExtractiveReader) -> None:
     body = "> We accept liability for the damage to the Golf.\n\nThank you, I have seen that."
     head = message(3, body, sender="jo@brandt.example", name="Jo Brandt")

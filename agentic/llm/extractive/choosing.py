@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from itertools import product
 
 from agentic.llm.extractive import patterns, weights
+from agentic.llm.extractive.alignment import Embed, Vectors
 from agentic.llm.extractive.contacts import contact_lines
 from agentic.llm.extractive.kinds import CONTACT, STRICT
 from agentic.llm.extractive.people import find_people
 from agentic.llm.extractive.question import Ask, Question
 from agentic.llm.extractive.reading import Reading
-from agentic.llm.extractive.scoring import Candidate, Corpus, Embed, Features, Scorer, gather
+from agentic.llm.extractive.rivals import tells_of_a_rival
+from agentic.llm.extractive.scoring import Candidate, Corpus, Features, Scorer, gather
 
 # Sentences given at most to a question, and to each part of a question in parts.
 PER_QUESTION, PER_PART = 4, 3
@@ -31,9 +33,10 @@ class Choice:
 
 
 def choose(question: Question, readings: list[Reading], embed: Embed | None) -> list[Choice]:
-    """Choose for each ask of *question* among the sentences of *readings*."""
+    """Choose for each ask of *question* among the sentences of *readings*. Raises EmbeddingUnavailable."""
     corpus = gather(readings, find_people(question, readings))
-    found = [_considered(question, ask, corpus, embed) for ask in question.asks]
+    vectors = Vectors(embed)
+    found = [_considered(question, ask, corpus, vectors) for ask in question.asks]
     passing = [_passing(ask, candidates) for ask, candidates in zip(question.asks, found, strict=True)]
     firsts = _firsts(question.asks, passing)
     if firsts is None:
@@ -48,11 +51,11 @@ def choose(question: Question, readings: list[Reading], embed: Embed | None) -> 
     return choices
 
 
-def _considered(question: Question, ask: Ask, corpus: Corpus, embed: Embed | None) -> list[Candidate]:
+def _considered(question: Question, ask: Ask, corpus: Corpus, vectors: Vectors) -> list[Candidate]:
     contacts = _contacts(question, ask, corpus)
     if contacts is not None:
         return contacts[:1]
-    candidates = Scorer(question, ask, corpus).candidates(embed)
+    candidates = Scorer(question, ask, corpus).candidates(vectors)
     for candidate in candidates:
         candidate.score = weights.score(candidate.features)
     candidates.sort(key=lambda one: (-one.score, one.reading.head.message_id, one.index))
@@ -132,7 +135,11 @@ def _bare(candidate: Candidate) -> str:
 
 def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
     features = candidate.features
-    if features.missing > weights.MISSING_AT_MOST or features.proper_missing > 0.5:
+    if features.missing > weights.MISSING_AT_MOST and features.borne < weights.BORNE_ENOUGH:
+        return True
+    if features.proper_missing > weights.NAMES_MISSING_AT_MOST:
+        return True
+    if tells_of_a_rival(ask, candidate.reading, candidate.index):
         return True
     return bool(ask.head) and features.head < weights.HEAD_AT_LEAST
 

@@ -10,10 +10,11 @@ from agentic.core.answer import DraftSentence
 from agentic.core.ports import Prompt, Reply, ToolCall
 from agentic.core.toolcall import ANSWER, INSUFFICIENT
 from agentic.llm.extractive import choosing, drafting, planning
+from agentic.llm.extractive.alignment import Embed
 from agentic.llm.extractive.planning import Call
 from agentic.llm.extractive.question import Question, read_question
 from agentic.llm.extractive.reading import Reading, read_message
-from agentic.llm.extractive.scoring import Candidate, Embed
+from agentic.llm.extractive.scoring import Candidate
 from mailsearch.embeddings import EmbeddingUnavailable
 
 NAME = "built-in extractive reader"

@@ -2,21 +2,17 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from agentic.llm.extractive import patterns
+from agentic.llm.extractive.alignment import Aligned, Alignment, Vectors
 from agentic.llm.extractive.eligible import Footers, is_eligible
 from agentic.llm.extractive.kinds import STRICT, holds
 from agentic.llm.extractive.people import Person
 from agentic.llm.extractive.question import Ask, Question, Term
 from agentic.llm.extractive.reading import Reading, Sentence
 from agentic.llm.extractive.words import Word, fold, similarity, stop_words, words_of
-
-Embed = Callable[[Sequence[str]], "np.ndarray[Any, Any]"]
 
 # How far a word counts that stands not in the sentence itself but near it, in its mail, or in its thread.
 _NEXT, _NEAR, _ANSWERED, _SUBJECT, _MAIL, _THREAD = 0.8, 0.6, 0.6, 0.6, 0.4, 0.25
@@ -58,6 +54,11 @@ class Features:
     whole: float = 0.0
     # The share of the sentence's words that are the question's.
     precise: float = 0.0
+    # How far the question's words are met by words of the same meaning: beside the sentence, in its mail, and the one
+    # that is met worst.
+    aligned: float = 0.0
+    borne: float = 0.0
+    weakest: float = 0.0
 
     def row(self) -> list[float]:
         return [getattr(self, name) for name in self.__slots__]
@@ -164,8 +165,8 @@ class Scorer:
             return max((match for form, match in forms.items() if form in stems), default=0.0)
         return max((forms[stem] for stem in stems if stem in forms), default=0.0)
 
-    def candidates(self, embed: Embed | None) -> list[Candidate]:
-        """The sentences most worth a closer look, with their features."""
+    def candidates(self, vectors: Vectors) -> list[Candidate]:
+        """The sentences most worth a closer look, with their features. Raises EmbeddingUnavailable."""
         rough: list[_Rough] = []
         for reading in self.corpus.readings:
             background = self._background(reading)
@@ -177,11 +178,14 @@ class Scorer:
                 rough.append((order, reading, index, found))
         rough.sort(key=lambda entry: (-entry[0], entry[1].head.message_id, entry[2]))
         chosen = list(_distinct(rough))[:_EMBEDDED_AT_MOST]
-        alike = self._alike([(reading, index) for _, reading, index, _ in chosen], embed)
-        return [
-            Candidate(reading, index, self._features(reading, index, found, near))
-            for (_, reading, index, found), near in zip(chosen, alike, strict=True)
-        ]
+        places = [(reading, index) for _, reading, index, _ in chosen]
+        alignment = Alignment({term: self._weights[term] for term in self.terms}, self.match, vectors)
+        alignment.prepare(places)
+        candidates = []
+        for (_, reading, index, found), near in zip(chosen, self._alike(places, vectors), strict=True):
+            aligned = alignment.of(reading, index, self._background(reading))
+            candidates.append(Candidate(reading, index, self._features(reading, index, found, near, aligned)))
+        return candidates
 
     def _may_answer(self, reading: Reading, index: int) -> bool:
         sentence = reading.sentences[index]
@@ -200,7 +204,9 @@ class Scorer:
         ]
         near = {at + step for at in places for step in (-3, -2, -1, 1, 2)}
         return any(
-            holds("count", sentence.words[at].raw, self.question.text) for at in near if 0 <= at < len(sentence.words)
+            holds("count", sentence.words[at].raw, self.question.text) and not _is_mark(sentence, at)
+            for at in near
+            if 0 <= at < len(sentence.words)
         )
 
     def _head(self, reading: Reading, index: int) -> float:
@@ -302,16 +308,17 @@ class Scorer:
             return 1.0
         return -1.0 if kind in STRICT else -0.3
 
-    def _alike(self, places: list[tuple[Reading, int]], embed: Embed | None) -> list[tuple[float, float]]:
+    def _alike(self, places: list[tuple[Reading, int]], vectors: Vectors) -> list[tuple[float, float]]:
         """How alike as embeddings each sentence is to the part that is asked, and to the whole question."""
-        if embed is None or not places:
+        if not (vectors.there and places):
             return [(0.0, 0.0)] * len(places)
         texts = [reading.sentences[index].text[:_EMBEDDED_CHARACTERS] for reading, index in places]
-        vectors = np.asarray(embed([self.ask.text, self.question.text, *texts]), dtype=np.float64)
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        return [(float(part), float(whole)) for part, whole in vectors[2:] @ vectors[:2].T]
+        rows = vectors.of([self.ask.text, self.question.text, *texts])
+        return [(float(part), float(whole)) for part, whole in rows[2:] @ rows[:2].T]
 
-    def _features(self, reading: Reading, index: int, found: tuple[float, ...], near: tuple[float, float]) -> Features:
+    def _features(
+        self, reading: Reading, index: int, found: tuple[float, ...], near: tuple[float, float], aligned: Aligned
+    ) -> Features:
         sentence = reading.sentences[index]
         count = len(sentence.words)
         fresh = {
@@ -336,6 +343,9 @@ class Scorer:
             label=self._label(sentence),
             whole=near[1],
             precise=self._precise(sentence.words),
+            aligned=aligned.near,
+            borne=aligned.anywhere,
+            weakest=aligned.worst,
         )
 
     def _label(self, sentence: Sentence) -> float:
@@ -346,6 +356,13 @@ class Scorer:
         """The share of *words* that are the question's, figures apart."""
         telling = {word.stem for word in words if word.raw.isalpha() and fold(word.raw) not in stop_words()}
         return len(telling & self._asked_nearly) / len(telling) if telling else 0.0
+
+
+def _is_mark(sentence: Sentence, at: int) -> bool:
+    """Whether the figure at *at* counts nothing: a time of day, where a range begins, or an item's number in a list."""
+    word = sentence.words[at]
+    behind = sentence.text[word.end - sentence.start :][:1]
+    return ":" in word.raw or behind in ("-", "–") or (at == 0 and word.raw.isdigit() and behind in (")", "."))
 
 
 def _distinct(rough: Iterable[_Rough]) -> Iterable[_Rough]:

@@ -2,29 +2,31 @@
 
 from agentic.llm.extractive.scoring import Features
 
-BIAS = -7.93
+BIAS = -7.88
 WEIGHTS = Features(
-    inside=-0.22,
-    around=3.55,
-    missing=-0.95,
-    context=1.42,
-    alike=2.04,
-    speaker=0.89,
-    asking=-2.77,
-    length=1.36,
-    proper_missing=-1.45,
-    head=0.62,
-    rank=1.19,
-    label=0.49,
-    whole=2.61,
-    precise=0.94,
+    inside=0.94,
+    around=0.71,
+    missing=-0.24,
+    context=0.77,
+    speaker=0.66,
+    kind=0.17,
+    length=0.52,
+    proper_missing=-0.91,
+    head=0.44,
+    rank=2.11,
+    label=0.81,
+    whole=1.25,
+    precise=1.52,
+    aligned=1.39,
+    borne=1.16,
+    weakest=0.25,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = -0.4
+ANSWERS = -1.0
 # Of a question in parts each must be answered by a sentence of its own, none worse than this, and all together no worse
 # on average than that.
-ANSWERS_EACH = -1.0
-ANSWERS_TOGETHER = -0.6
+ANSWERS_EACH = -1.7
+ANSWERS_TOGETHER = -1.3
 # Further sentences may follow a first one this far below it.
 BELOW_FIRST = 3.0
 # A later mail of the same thread may say it anew, if it is not much further from the question.
@@ -32,8 +34,11 @@ CORRECTS_BELOW = 2.5
 AS_MUCH_AROUND = 0.15
 # How far below a later sentence may be that speaks of a change.
 CHANGES_BELOW = 6.0
-# Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer.
+# Words of the question that occur nowhere in a sentence's thread: more of their weight than this and it is no answer,
+# unless words of the same meaning stand for that much of them. For names nothing stands.
 MISSING_AT_MOST = 0.42
+BORNE_ENOUGH = 0.5
+NAMES_MISSING_AT_MOST = 0.5
 HEAD_AT_LEAST = 0.3
 # The part of the person asked about, at and below which a sentence is of others.
 NO_PART = -0.5

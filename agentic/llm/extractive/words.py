@@ -130,6 +130,12 @@ def weak_stems() -> frozenset[str]:
 
 
 @cache
+def numbered_words() -> dict[str, int]:
+    """Folded words for numbers, cardinal and ordinal, with the number that each means."""
+    return {word: number for number, group in enumerate(_groups("numerals"), 1) for word in group}
+
+
+@cache
 def _irregular() -> dict[str, str]:
     return {word: group[0] for group in _groups("irregular") for word in group}
 
