@@ -204,6 +204,8 @@ class MailRow(models.Model):
 class Message(MailRow):
     """One mail as received. Identity is (mailbox, content hash); a Message-ID only threads."""
 
+    # Several indexes begin with it.
+    mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     folder = models.ForeignKey(Folder, models.CASCADE)
     thread = models.ForeignKey(Thread, models.CASCADE, db_index=False)
     public_id = models.CharField(max_length=40, unique=True, default=ids.message_public_id)

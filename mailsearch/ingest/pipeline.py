@@ -31,7 +31,7 @@ from mailsearch.models import Folder, Mailbox
 from mailsearch.terms import fold
 
 # Messages that are parsed, threaded and written together, and the most bytes of them.
-BATCH = 500
+BATCH = 1_000
 _BYTES = 16_000_000
 # How many times as many messages there are when statistics are refreshed again amid an import.
 _MORE = 5

@@ -12,6 +12,9 @@ _PREFIX = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
 _ITEM = re.compile(r"(?:[-*+•·‣–o]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])[ \t]+\S")
 _ROW = re.compile(r"^\s*\|.*\|\s*$|\S\t+\S.*\t|[^|\s] *\| .+ \| ?|^\S[^\t]*\t+[^\t]+$|\S {3,}\S.* {3,}\S")
 _CODE = re.compile(r"^(?: {4,}|\t)\S|^(?:diff |index [0-9a-f]+\.\.|@@ |--- a/|\+\+\+ b/)")
+_PATCH = ("diff ", "index ")
+# What stands behind a letter that marks an item.
+_AFTER_MARK = " \t.)"
 _CODE_BEGINS = frozenset(" \tdi@-+")
 _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -100,10 +103,13 @@ def mark_blocks(text: str, *, printed: bool = False) -> tuple[Block, ...]:
 
 def _apart(text: str, block: Block, printed: bool) -> Iterator[Block]:
     """*block*, or what it falls apart into at the line ends that were chosen."""
-    own = text[block.start : block.end].split("\n") if block.kind == "paragraph" else []
-    contents = [_split_prefix(line)[1] for line in own]
-    ends = lines.chosen_ends(contents, printed=printed) if len(own) > 1 else []
-    if not any(ends):
+    if block.kind != "paragraph" or "\n" not in text[block.start : block.end]:
+        yield block
+        return
+    own = text[block.start : block.end].split("\n")
+    contents = [_split_prefix(line)[1] if ">" in line[:4] else line for line in own]
+    ends = lines.chosen_ends(contents, printed=printed)
+    if True not in ends:
         yield block
         return
     start = position = block.start
@@ -122,15 +128,21 @@ def _marked(text: str) -> Iterator[Block]:
     quote = ""
     fenced = False
     position = 0
+    columns = "\t" in text or "|" in text or "   " in text
     for line in text.split("\n"):
-        prefix, content = _split_prefix(line)
+        prefix, content = _split_prefix(line) if ">" in line[:4] else ("", line)
         line_end = position + len(line)
-        line_kind = _kind(content, fenced, kind if start >= 0 else "paragraph")
-        if ("```" in content or "~~~" in content) and _FENCE.match(content):
-            fenced = not fenced
-            line_kind = "code"
-        blank = not content.strip()
-        ends = (blank and not fenced) or prefix != quote or _parts(kind, line_kind, content)
+        line_kind: BlockKind = "paragraph"
+        blank = not content or content.isspace()
+        if not fenced and (blank or _is_prose(content, columns)):
+            # As most lines are.
+            ends = blank or prefix != quote or kind != "paragraph"
+        else:
+            line_kind = _kind(content, fenced, kind if start >= 0 else "paragraph")
+            if ("```" in content or "~~~" in content) and _FENCE.match(content):
+                fenced = not fenced
+                line_kind = "code"
+            ends = (blank and not fenced) or prefix != quote or _parts(kind, line_kind, content)
         if start >= 0 and ends:
             yield Block(start, end, kind)
             start = -1
@@ -148,6 +160,13 @@ def _split_prefix(line: str) -> tuple[str, str]:
     if match is None:
         return "", line
     return ">" * match[0].count(">"), line[match.end() :]
+
+
+def _is_prose(content: str, columns: bool) -> bool:
+    """Whether *content* surely is a line of a paragraph. *columns*: some line of the text may have some."""
+    if not content[0].isalpha() or content[1:2] in _AFTER_MARK or content.startswith(_PATCH):
+        return False
+    return not (columns and ("\t" in content or "|" in content or "   " in content))
 
 
 def _kind(content: str, fenced: bool, before: BlockKind) -> BlockKind:

@@ -45,6 +45,15 @@ _COLUMNS = {
     "searchdocument": ("tenant_id", "mailbox_id", "quarantined", "message_id", "words", "length"),
     "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
 }  # fmt: skip
+# What comes from elsewhere than a row's own values: columns, their values, and where these are.
+_ADDED = {
+    "searchdocument": (
+        ", folder_id, received_at, deleted, words_key, places",
+        ", m.folder_id, m.received_at, false, mail_search.words_key(m.words_sha256),"
+        " mail_search.word_places(m.mailbox_id, m.received_at)",
+        " JOIN incoming_message AS m ON m.id = incoming.message_id",
+    )
+}
 TEXT_VERSION = 2
 
 
@@ -249,7 +258,12 @@ def _incoming(cursor: CursorWrapper, table: str) -> Iterator[str]:
         f"CREATE TEMP TABLE incoming_{table} ON COMMIT DROP AS SELECT {columns} FROM mailsearch_{table} WITH NO DATA"  # noqa: S608
     )
     yield columns
-    cursor.execute(f"INSERT INTO mailsearch_{table} ({columns}) SELECT {columns} FROM incoming_{table}")  # noqa: S608
+    more, values, source = _ADDED.get(table, ("", "", ""))
+    own = ", ".join(f'incoming."{name}"' for name in _COLUMNS[table])
+    cursor.execute(
+        f"INSERT INTO mailsearch_{table} ({columns}{more}) SELECT {own}{values}"  # noqa: S608
+        f" FROM incoming_{table} AS incoming{source}"
+    )
 
 
 def _rows(
