@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope, bigints
 from mailsearch.search.coverage import Standing, standing
-from mailsearch.search.lexemes import Expression, all_of, any_of, expression, plain_words
+from mailsearch.search.lexemes import Expression, all_of, any_of, expression, own, plain_words
 from mailsearch.search.narrowing import Narrowing
 from mailsearch.search.paging import DEEPEST
 from mailsearch.search.query import ParsedQuery, Term
@@ -34,12 +34,12 @@ _WORDS_KEPT = 20_000
 _OF_SCOPE = frozenset({"folders", "received_from", "received_until"})
 _RANKED = """
 SELECT message_id, score, copies, total FROM mail_search.ranked(
-    %(narrow)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(caps)s::integer[], %(depth)s, %(folded)s)
+    %(narrow)s, %(strict)s, %(broad)s, %(own)s, %(terms)s, %(weights)s, %(caps)s::integer[], %(depth)s, %(folded)s)
 ORDER BY place
 """
 _BEST = """
 SELECT * FROM mail_search.best(
-    %(folders)s::bigint[], %(from)s, %(until)s, %(strict)s, %(broad)s, %(terms)s, %(weights)s, %(forms)s,
+    %(folders)s::bigint[], %(from)s, %(until)s, %(strict)s, %(broad)s, %(own)s, %(terms)s, %(weights)s, %(forms)s,
     %(caps)s::integer[], %(expected)s::bigint[], %(small)s, %(depth)s, %(folded)s)
 """
 _lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
@@ -82,6 +82,11 @@ class KeywordPlan:
         required = [term.expression.tsquery for term in self.terms if term.required]
         optional = [term.expression.tsquery for term in self._rarest()]
         return self._without_excluded([*required, *([any_of(optional)] if len(optional) > 1 else optional)])
+
+    @property
+    def own(self) -> str | None:
+        """Any term, in what a message says itself."""
+        return own(any_of(term.expression.tsquery for term in self.terms)) if self.terms else None
 
     @property
     def expected(self) -> list[int]:
@@ -167,6 +172,7 @@ async def search(
     parameters: dict[str, object] = {
         "strict": strict,
         "broad": None if broad == strict else broad,
+        "own": plan.own,
         "terms": [term.expression.tsquery for term in plan.terms],
         "weights": [term.weight for term in plan.terms],
         "caps": _CAPS,

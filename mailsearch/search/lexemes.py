@@ -12,6 +12,7 @@ from mailsearch.search.query import Wanted
 from mailsearch.terms import index_tokens, is_dense, parts
 
 _QUOTED = re.compile(r"'(?:[^'\\]|''|\\\\)*'")
+_WHOLE = re.compile(rf"({_QUOTED.pattern})(:\*)?")
 # word → its lexemes, itself among them.
 Stems = Mapping[str, frozenset[str]]
 
@@ -19,6 +20,11 @@ Stems = Mapping[str, frozenset[str]]
 def quoted(lexeme: str) -> str:
     """A lexeme as it stands in a tsquery."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def own(tsquery: str) -> str:
+    """The same in what a message says itself (weights A to C), not in what it quotes."""
+    return _WHOLE.sub(lambda found: found[1] + (":*ABC" if found[2] else ":ABC"), tsquery)
 
 
 def any_of(expressions: Iterable[str]) -> str:

@@ -189,6 +189,20 @@ def test_a_cursor_serves_its_own_search_alone() -> None:
             find(scope, text, cursor=given, limit=1)
 
 
+@pytest.mark.parametrize("text", ["harbour", "harbour contract", "What about the harbour?", "from:ann harbour"])
+def test_what_was_written_goes_before_what_repeats_it(text: str) -> None:
+    """However long the message in which it was written, and however short those that quote a line of it."""
+    office = Office()
+    thread = office.thread()
+    line = "The harbour contract is worth 4711 crowns."
+    office.post(
+        "sales",
+        Letter(f"{line} {'And so on and on about nothing. ' * 200}", subject="Long", thread=thread),
+        *(Letter(f"Fine, {n}.", subject=f"Re {n}", quoted=f"> {line}", thread=thread) for n in range(3)),
+    )
+    assert subjects(find(office.scope("sales"), text)) == ["Long", "Re 2", "Re 1", "Re 0"]
+
+
 def test_copies_fold_into_one_hit_that_counts_them() -> None:
     office = Office()
     office.post("sales", *(Letter("the twin harbour", subject=f"{n}") for n in range(3)), Letter("harbour, other"))

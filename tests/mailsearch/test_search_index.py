@@ -209,11 +209,11 @@ def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, '{}', '{}', '{10,10}', 10, true)",
-        "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, '{}', '{}', '{10,10}', 10, true)",
-        "mail_search.best('{1}', NULL, NULL, '''harbour''', NULL, '{''harbour''}', '{1}', '{1}', '{10,10}', '{1,1}',"
-        " true, 10, true)",
-        "mail_search.newest('{1}', NULL, NULL, '''harbour''', NULL, '{''harbour''}', '{1}', '{1}', 10, 1, true)",
+        "mail_search.ranked('{\"folders\": [1]}', NULL, NULL, NULL, '{}', '{}', '{10,10}', 10, true)",
+        "mail_search.ranked('{\"folders\": [1]}', '''harbour''', NULL, NULL, '{}', '{}', '{10,10}', 10, true)",
+        "mail_search.best('{1}', NULL, NULL, '''harbour''', NULL, NULL, '{''harbour''}', '{1}', '{1}', '{10,10}',"
+        " '{1,1}', true, 10, true)",
+        "mail_search.newest('{1}', NULL, NULL, '''harbour''', NULL, NULL, '{''harbour''}', '{1}', '{1}', 10, 1, true)",
         "mail_search.frequencies('{\"folders\": [1]}', '{''harbour''}')",
         "mail_search.nearest('{\"folders\": [1]}', 'noise', '[1,0]', 10, 10, true)",
         "mail_search.first_bearers_of('{1}', '{1}', NULL, NULL)",

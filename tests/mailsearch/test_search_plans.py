@@ -69,7 +69,7 @@ def test_words_are_looked_for_in_their_index(owner_conninfo: str, expected: int,
     scope = fill(owner_conninfo, Office(), "big", share=MANY, apart=20)
     words = "'word77'"
     values: list[object] = [
-        scope.folder_ids, None, None, words, None, [words], [1.0], [1.0], 1_000, expected, small,
+        scope.folder_ids, None, None, words, None, words, [words], [1.0], [1.0], 1_000, expected, small,
     ]  # fmt: skip
     shown = plans(owner_conninfo, scope, "newest", "best", values)
     assert "Bitmap Index Scan on search_document_words" in shown
