@@ -1,10 +1,6 @@
-"""Messages kept as files: .eml by our own reader, Outlook's .msg by its library."""
+"""Messages kept as files: .eml, and Outlook's .msg by what it becomes as one."""
 
-import io
-
-import oxmsg
-
-from mailsearch.ingest import bodies, charset, entities, headers, html, plain
+from mailsearch.ingest import bodies, entities, headers, outlook
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 
@@ -26,22 +22,13 @@ def read_eml(content: bytes) -> tuple[str, ParsedText]:
 
 def read_msg(content: bytes) -> tuple[str, ParsedText]:
     """State and text of an Outlook message."""
-    message = oxmsg.Message.load(io.BytesIO(content))
+    written, problem = outlook.unwrap(content)
+    if problem:
+        return "corrupt", ParsedText("")
+    state, text = read_eml(written)
+    found = bodies.read(entities.read(written))
+    names = [headers.safe_filename(one.filename) for one in found.order if isinstance(one, bodies.Leaf)]
     builder = TextBuilder()
-    recipients = ", ".join(f"{one.name} <{one.email_address}>" for one in message.recipients)
-    sent = message.sent_date
-    rows = (("From", message.sender or ""), ("To", recipients), ("Date", str(sent or "")), ("Subject", message.subject))
-    for label, value in rows:
-        if value:
-            builder.add(f"{label}: {headers.one_line(value)}", "row")
-    names = [headers.safe_filename(one.file_name or "") for one in message.attachments]
     if any(names):
         builder.add(f"Attachments: {', '.join(filter(None, names))}", "row")
-    return "ok", bodies.join([builder.parsed(), _msg_body(message)])
-
-
-def _msg_body(message: oxmsg.Message) -> ParsedText:
-    text = plain.visible_text(charset.clean(message.body or ""))
-    if text.text.strip():
-        return text
-    return html.visible_text(message.html_body or "")
+    return state, bodies.join([text, builder.parsed()])
