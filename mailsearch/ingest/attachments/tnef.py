@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import tnefparse
 
 from mailsearch.ingest import charset, headers, html, plain
-from mailsearch.ingest.attachments import rtf
+from mailsearch.ingest.attachments import rtf, tnef_pieces
 from mailsearch.ingest.parsed import ParsedText
 
 _MOST_FILES = 500
@@ -30,7 +30,18 @@ def open_container(content: bytes) -> Opened:
         return Opened(_text(container), files)
     # The library raises whatever its arithmetic on broken lengths raises.
     except Exception:  # noqa: BLE001
-        return Opened(_EMPTY, (), False)
+        return _piecewise(content)
+
+
+def _piecewise(content: bytes) -> Opened:
+    pieces = tnef_pieces.read(content)
+    files = tuple((headers.safe_filename(one.name), one.content) for one in pieces.files[:_MOST_FILES])
+    text = plain.visible_text(charset.clean(pieces.text))
+    if not text.text.strip() and pieces.html:
+        text = html.visible_text(pieces.html)
+    if not text.text.strip() and pieces.packed_rtf:
+        text = rtf.read(unpack_rtf(pieces.packed_rtf))[1]
+    return Opened(text, files, sound=bool(files or text.text.strip()))
 
 
 def _name(attachment: tnefparse.TNEFAttachment) -> str:
@@ -41,7 +52,8 @@ def _text(container: tnefparse.TNEF) -> ParsedText:
     for value, is_html in ((container.body, False), (container.htmlbody, True)):
         if not value:
             continue
-        text = charset.clean(value if isinstance(value, str) else charset.decode(bytes(value)).text)
+        page = str(container.codepage or "")
+        text = charset.clean(value if isinstance(value, str) else charset.decode(bytes(value), page).text)
         parsed = html.visible_text(text) if is_html else plain.visible_text(text)
         if parsed.text.strip():
             return parsed
