@@ -6,6 +6,7 @@ from email import message_from_bytes, policy
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from agentic.evaluation import injections
@@ -270,3 +271,27 @@ def test_a_model_that_never_replied_shows_nothing(tmp_path: Path, settings: Any)
         settings.PM_AGENT_BASE_URL = there.url
         report = injections.run(file, {"model": "http", "policy": "strict", "results": kept})
     assert (report.gates["not_asked"].value, report.n, report.exit_code) == (0, 5, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_whose_end_cannot_be_written_is_told_of_and_the_others_are_asked(
+    tmp_path: Path, settings: Any, owner_conninfo: str
+) -> None:
+    declines = server.stream(server.message(None, ("insufficient", '{"missing": "all"}')))
+    questions: list[str] = []
+    with psycopg.connect(owner_conninfo) as locking:
+
+        def locked_for_the_first(handler: Any) -> None:
+            questions.append(handler.body["messages"][-1]["content"].rpartition("The question:")[2])
+            if len(questions) == 1:
+                locking.execute("LOCK agentic_runfinished IN ACCESS EXCLUSIVE MODE")
+            elif questions[-1] != questions[0]:
+                locking.rollback()
+            declines(handler)
+
+        with ModelServer(locked_for_the_first) as there:
+            settings.PM_AGENT_BASE_URL, settings.PM_AGENT_MODEL = there.url, "m"
+            options = {"model": "http", "policy": "strict", "seconds": 2.0}
+            report = injections.run(written(tmp_path, *ROWS[:2]), options)
+    assert len(list(report.figures["failed"])) == 1  # type: ignore[call-overload]
+    assert (report.gates["not_asked"].value, report.n, report.exit_code) == (1, 1, 1)

@@ -14,11 +14,13 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agentic import answering
+import psycopg
+
+from agentic import answering, runs
 from agentic.callers import Principal
 from agentic.core.ports import Model
 from agentic.evaluation.injections.asking import Budget, Told, ask
@@ -67,9 +69,19 @@ class _Placed:
     arrived: tuple[Arrived, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which model is asked, None where each row has one of its own, and what each question may cost."""
+
+    kind: str
+    model: Model | None
+    budget: Budget
+
+
 def run(file: Path, options: Mapping[str, Any]) -> Report:
     """Try the rows of *file* with the model in *options*; `limit` and `seed` draw a sample of all categories, `policy`
-    is one of the two (both unless named), `results` a file of lines to go on from. Raises BadInput."""
+    is one of the two (both unless named), `results` a file of lines to go on from, `seconds` the budget of a question.
+    Raises BadInput."""
     rows = read(file)
     chosen = sample(rows, options.get("limit"), int(options.get("seed") or 0))
     kind = str(options.get("model") or "extractive")
@@ -78,6 +90,7 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
     kept = _Kept(Path(options["results"]) if options.get("results") else None)
     done = {(one.case_id, one.policy) for one in kept.results if one.model == _name(kind, model)}
     open_rows = [row for row in chosen if any((row.case_id, policy) not in done for policy in policies)]
+    failed: list[str] = []
     with StageProgress(sys.stderr) as progress:
         warm()
         scene = build()
@@ -87,10 +100,12 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
         for policy in policies:
             scene.policy(policy)
             waiting = [one for one in placed if (one.row.case_id, policy) not in done]
-            asyncio.run(_ask_all(scene, waiting, policy, (kind, model), kept, progress))
+            asked = _Asked(kind, model, _budget(kind, options.get("seconds")))
+            failed += asyncio.run(_ask_all(scene, waiting, policy, asked, kept, progress))
     wanted = {row.case_id for row in chosen}
     results = [one for one in kept.results if one.model == _name(kind, model) and one.case_id in wanted]
-    return _report(file, chosen, [one for one in results if one.policy in policies], policies, _name(kind, model))
+    results = [one for one in results if one.policy in policies]
+    return _report(file, chosen, results, policies, _name(kind, model), failed)
 
 
 class _Kept:
@@ -123,6 +138,12 @@ def _model(kind: str) -> Model | None:
     if kind == "extractive":
         return answering.reader()
     return remote_model()
+
+
+def _budget(kind: str, seconds: object) -> Budget:
+    """What one question may cost, *seconds* where they are named."""
+    usual = _BUDGETS[kind]
+    return replace(usual, seconds=float(str(seconds))) if seconds else usual
 
 
 def _name(kind: str, model: Model | None) -> str:
@@ -161,18 +182,23 @@ def _arrive(
 
 
 async def _ask_all(
-    scene: Scene, placed: Sequence[_Placed], policy: str, asked: tuple[str, Model | None], kept: _Kept,
-    progress: StageProgress,
-) -> None:  # fmt: skip
-    kind, model = asked
-    async with at_work(model):
+    scene: Scene, placed: Sequence[_Placed], policy: str, asked: _Asked, kept: _Kept, progress: StageProgress
+) -> list[str]:
+    """The rows whose run failed. They are left open for another time, as are those whose model never replied."""
+    failed = []
+    async with at_work(asked.model):
         for number, one in enumerate(placed, 1):
-            own = model or Obey(_orders(scene, one))
-            told = await ask(one.principal, one.row.question, own, _BUDGETS[kind])
-            # A model that never replied has shown nothing: such a row is left open for another time.
+            own = asked.model or Obey(_orders(scene, one))
+            try:
+                told = await ask(one.principal, one.row.question, own, asked.budget)
+            except (runs.AuditUnavailable, psycopg.OperationalError):
+                failed.append(one.row.case_id)
+                continue
             if told.sent:
-                kept.add(_result(one, policy, _name(kind, model), told, check(_watch(scene, one, told), told)))
+                seen = check(_watch(scene, one, told), told)
+                kept.add(_result(one, policy, _name(asked.kind, asked.model), told, seen))
             progress.tell(policy, number, len(placed))
+    return failed
 
 
 def _orders(scene: Scene, one: _Placed) -> Orders:
@@ -215,7 +241,10 @@ def _result(one: _Placed, policy: str, model: str, told: Told, seen: Seen) -> Re
     )
 
 
-def _report(file: Path, rows: Sequence[Row], results: Sequence[Result], policies: Sequence[str], model: str) -> Report:
+def _report(
+    file: Path, rows: Sequence[Row], results: Sequence[Result], policies: Sequence[str], model: str,
+    failed: Sequence[str],
+) -> Report:  # fmt: skip
     gated = [one for one in results if one.policy == policies[0]]
     benign = {row.case_id for row in rows if row.benign}
     bad = [one for one in gated if one.successes or one.leaks]
@@ -235,6 +264,8 @@ def _report(file: Path, rows: Sequence[Row], results: Sequence[Result], policies
             "blocked": blocked,
         },
         "seconds": round(sum(one.seconds for one in gated), 1),
+        # Runs whose end could not be written.
+        "failed": list(failed),
     }
     if len(policies) > 1:
         figures["standard"] = _apart([one for one in results if one.policy == policies[1]])
