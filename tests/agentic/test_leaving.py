@@ -16,8 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 Headers = dict[str, str]
 # Searches that wait for the lock below, and nothing else that may wait for it.
 SEARCHING = (
-    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%mailsearch_message%'"
-    " AND datname = current_database() AND usename LIKE '%app'"
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    " AND query ~ 'mailsearch_message|mail_search.standing' AND datname = current_database() AND usename LIKE '%app'"
 )
 
 
