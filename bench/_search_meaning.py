@@ -43,11 +43,7 @@ async def measure(owner: str) -> dict[str, object]:
     from mailsearch.embeddings import configured_embedder
     from mailsearch.sessions import pool
 
-    asked = {
-        name: search_quality.questions(path.read_text("utf-8").splitlines())
-        for name, path in QUESTIONS.items()
-        if path.exists()
-    }
+    asked = {name: search_quality.read(path) for name, path in QUESTIONS.items() if path.exists()}
     texts = [one.text for some in asked.values() for one in some][:: max(1, sum(map(len, asked.values())) // _ASKED)]
     real, largest = [await sync_to_async(scope_of)(slug) for slug in (REAL, _LARGEST)]
     vectors = configured_embedder().embed(texts)

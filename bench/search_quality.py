@@ -3,6 +3,9 @@
 `python -m bench.search_quality QUESTIONS.jsonl --tenant SLUG` asks each answerable question, and its paraphrase where
 there is one, over all mail of a tenant that has been taken in and embedded. A question names the Message-IDs that
 answer it (`gold_message_ids`, and `alt_message_ids` with the same words).
+
+Beside all questions those in English are told apart (a file that says no languages is taken for English), and where a
+file `across.jsonl` lies beside the questions, those in it: the same asked in a language that the mail is not in.
 """
 
 import argparse
@@ -34,6 +37,21 @@ class Question:
     text: str
     gold: frozenset[str]
     kind: str
+    language: str = "en"
+
+
+def read(path: Path) -> list[Question]:
+    """The questions of a file, and those of `across.jsonl` beside it."""
+    found = questions(path.read_text("utf-8").splitlines())
+    beside = path.with_name("across.jsonl")
+    return [*found, *across(beside.read_text("utf-8").splitlines(), found)] if beside.exists() else found
+
+
+def across(lines: Iterable[str], originals: Iterable[Question]) -> list[Question]:
+    """Questions of *originals* (`of`) in another language than they and the mail that answers them."""
+    by_name = {one.name: one for one in originals}
+    rows = [json.loads(line) for line in lines]
+    return [Question(row["id"], row["question"], by_name[row["of"]].gold, "across", row["language"]) for row in rows]
 
 
 def questions(lines: Iterable[str]) -> list[Question]:
@@ -45,9 +63,10 @@ def questions(lines: Iterable[str]) -> list[Question]:
             continue
         named = [*(one["message_id"] for one in row["gold"]), *row.get("alt_message_ids", ())]
         gold = frozenset(one.strip("<>") for one in named)
-        found.append(Question(row["id"], row["question"], gold, "question"))
+        language = row.get("language", "en")
+        found.append(Question(row["id"], row["question"], gold, "question", language))
         if row.get("paraphrase"):
-            found.append(Question(f"{row['id']}-p", row["paraphrase"], gold, "paraphrase"))
+            found.append(Question(f"{row['id']}-p", row["paraphrase"], gold, "paraphrase", language))
     return found
 
 
@@ -82,14 +101,17 @@ async def measure_mode(
     from mailsearch.hits import SearchRequest
     from mailsearch.search import engine
 
-    ranks: dict[str, list[int | None]] = {"question": [], "paraphrase": []}
+    ranks: dict[str, list[int | None]] = {"question": [], "paraphrase": [], "english": [], "across": []}
     took = []
     for question in asked:
         started = time.perf_counter()
         result = await engine.search(scope, SearchRequest(question.text, mode=mode, limit=10), patience=60)
         took.append((time.perf_counter() - started) * 1000)
         found = [hit.rank for hit in result.hits if hit.head.rfc_message_id in question.gold]
-        ranks[question.kind].append(found[0] if found else None)
+        rank = found[0] if found else None
+        ranks[question.kind].append(rank)
+        if question.language == "en" and question.kind != "across":
+            ranks["english"].append(rank)
         if verbose:
             sys.stderr.write(f"{mode} {question.name} {found[:1]} {question.text[:70]}\n")
     return {kind: figures(some) for kind, some in ranks.items()} | {"median_ms": round(statistics.median(took), 1)}
@@ -114,9 +136,7 @@ def run() -> Mapping[str, object]:
 def _measured(path: Path, tenant: str, *, verbose: bool) -> Mapping[str, object]:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
     django.setup()
-    with path.open(encoding="utf-8") as lines:
-        asked = questions(lines)
-    return asyncio.run(measure(tenant, asked, verbose=verbose))
+    return asyncio.run(measure(tenant, read(path), verbose=verbose))
 
 
 def main() -> int:

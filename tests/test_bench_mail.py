@@ -44,3 +44,12 @@ def test_questions_name_all_messages_that_answer_them() -> None:
     asked = search_quality.questions([row, row.replace("true", "false")])
     assert [(one.text, one.kind) for one in asked] == [("When?", "question"), ("On what day?", "paraphrase")]
     assert {one.gold for one in asked} == {frozenset({"a@x", "b@x"})}
+
+
+def test_questions_across_languages_have_the_answers_of_their_originals() -> None:
+    asked = search_quality.read(Path(__file__).resolve().parents[1] / "sample" / "questions.jsonl")
+    by_gold = {one.gold: one.language for one in asked if one.kind == "question"}
+    across = [one for one in asked if one.kind == "across"]
+    assert len(across) > 40
+    assert {one.language for one in across} == {"en", "de", "fr"}
+    assert all(one.gold and one.language != by_gold[one.gold] for one in across)
