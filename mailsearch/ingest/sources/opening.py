@@ -32,6 +32,8 @@ class SingleMessage:
 
     path: Path
     folder: str = ""
+    # As it was when its folder was listed.
+    status: os.stat_result | None = None
 
     @property
     def kind(self) -> str:
@@ -39,11 +41,11 @@ class SingleMessage:
 
     @property
     def size(self) -> int:
-        return self.path.lstat().st_size
+        return (self.status or self.path.lstat()).st_size
 
     def messages(self) -> Iterator[RawMail]:
         """The message, without a From_ line that may stand before it."""
-        mail = read_message(self.path, self.path.lstat(), folder=self.folder)
+        mail = read_message(self.path, self.status or self.path.lstat(), folder=self.folder)
         if mail.data.startswith(b"From "):
             first, _, rest = mail.data.partition(b"\n")
             if is_from_line(first):
@@ -108,7 +110,7 @@ def _sources_of_file(path: Path, status: os.stat_result, folder: str) -> Iterato
     """The file as a source, or nothing where it is no mail."""
     ending = path.suffix.lower()
     if ending in _MESSAGE_ENDINGS:
-        yield SingleMessage(path, folder)
+        yield SingleMessage(path, folder, status)
         return
     head = _head(path)
     if is_from_line(head.lstrip(b"\r\n").partition(b"\n")[0]) or (ending in (".mbox", ".mbx") and status.st_size):
@@ -118,7 +120,7 @@ def _sources_of_file(path: Path, status: os.stat_result, folder: str) -> Iterato
         # Word and Excel files of old begin the same way, so here the name decides.
         return
     elif _looks_like_mail(head):
-        yield SingleMessage(path, folder)
+        yield SingleMessage(path, folder, status)
 
 
 def _looks_like_mail(head: bytes) -> bool:
