@@ -34,7 +34,7 @@ from mailsearch.terms import fold
 BATCH = 1_000
 _BYTES = 16_000_000
 # How many times as many messages there are when statistics are refreshed again amid an import.
-_MORE = 5
+_MORE = 25
 _INBOX = "INBOX"
 # For messages that come one by one: starting a child takes longer than parsing a hundred of them.
 _parser = Worker()
