@@ -20,7 +20,8 @@ _WORD = re.compile(
 _BETWEEN = re.compile(rb"[ \t\r\n]*")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
-_MESSAGE_ID = re.compile(r"<([^<>\s]{1,990})>")
+# Some programs fold long ones in their midst.
+_MESSAGE_ID = re.compile(r"<([^<>\s]{1,990}|[^<>\s][^<>]{0,500}@[^<>]{1,400})>")
 _BARE_ID = re.compile(r"^[^<>\s@]+@[^<>\s@]+$")
 _PARAMETER = re.compile(
     rb";[ \t\r\n]*([^\s=;*\"]{1,80})(?:\*([0-9]{1,3}))?(\*)?[ \t\r\n]*=[ \t\r\n]*"
@@ -66,10 +67,11 @@ def one_line(value: str) -> str:
 
 def message_ids(value: bytes) -> tuple[str, ...]:
     """The ids of a References or In-Reply-To header in order, without angle brackets and repeats."""
-    decoded = charset.clean(unfold(value).decode("utf-8", "replace"))
+    # The last of very many count.
+    decoded = charset.clean(unfold(value[-_LONGEST:]).decode("utf-8", "replace"))
     if "=?" in decoded and "<" not in decoded:
         decoded = text(value).value
-    found = _MESSAGE_ID.findall(decoded)
+    found = ["".join(one.split()) for one in _MESSAGE_ID.findall(decoded)]
     return tuple(dict.fromkeys(found)) or tuple(word for word in decoded.split()[:50] if _BARE_ID.match(word))
 
 

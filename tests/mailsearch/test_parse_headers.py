@@ -120,6 +120,12 @@ def test_a_file_name_names_no_place(name: str) -> None:
 
 
 def test_references_come_in_order_and_once() -> None:
+    assert headers.message_ids(b"<long-one-\r\n folded@x.example> <a@x.example>") == (
+        "long-one-folded@x.example",
+        "a@x.example",
+    )
+    many = b"\r\n ".join(b"<%d@x.example>" % number for number in range(10_000))
+    assert headers.message_ids(many)[-1] == "9999@x.example"
     assert headers.message_ids(b"=?utf-8?Q?=3Ca=40x.example=3E?=") == ("a@x.example",)
     assert headers.message_ids(b"<a@x.example>\r\n <b@x.example> junk <a@x.example>") == ("a@x.example", "b@x.example")
 
