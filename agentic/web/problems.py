@@ -1,6 +1,7 @@
 """Errors as the API tells them: RFC 9457 problems of a fixed catalogue, which say what to do and nothing of others."""
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from agentic.finishing import AuditUnavailable
 from agentic.mailjson import Json, iso
 
 BASE = "https://mailsearch.example/problems/"
+# Where JSON ends to be such, in the words of Python's parser.
+_PLACE = re.compile(r"line [0-9]+ column [0-9]+")
 _log = logging.getLogger(__name__)
 
 # Type to status and title.
@@ -102,7 +105,7 @@ def response(problem: Problem, request: HttpRequest) -> JsonResponse:
 
 def of(error: Exception) -> Problem:
     """The problem that an error is for the caller. What the catalogue does not know is an internal error."""
-    problem = _telling(error) or _plain(error)
+    problem = _no_json(error) or _telling(error) or _plain(error)
     if problem is None:
         _log.exception("request failed", exc_info=error)
         return Problem("internal-error", "It was recorded; try again later.")
@@ -117,7 +120,6 @@ _PLAIN: Mapping[type[Exception], tuple[str, str]] = {
     exceptions.PermissionDenied: ("not-permitted", "A session needs its CSRF token in the header X-CSRFToken."),
     exceptions.MethodNotAllowed: ("method-not-allowed", ""),
     exceptions.UnsupportedMediaType: ("unsupported-media-type", "Send Content-Type: application/json."),
-    exceptions.ParseError: ("invalid-request", "The body is no JSON object."),
     exceptions.NotFound: ("not-found", ""),
     Http404: ("not-found", ""),
     accesses.NotRecorded: ("audit-unavailable", "That you read this could not be written down; try again."),
@@ -132,6 +134,14 @@ _PLAIN: Mapping[type[Exception], tuple[str, str]] = {
 def _plain(error: Exception) -> Problem | None:
     found = next((told for kind, told in _PLAIN.items() if isinstance(error, kind)), None)
     return Problem(*found) if found else None
+
+
+def _no_json(error: Exception) -> Problem | None:
+    if not isinstance(error, exceptions.ParseError):
+        return None
+    place = _PLACE.search(str(error.detail))
+    where = f" It can't be read from {place[0]} on." if place else ""
+    return Problem("invalid-request", f"The body is no JSON object.{where}")
 
 
 def _telling(error: Exception) -> Problem | None:

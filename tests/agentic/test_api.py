@@ -218,6 +218,21 @@ def test_a_body_that_is_no_small_json_is_refused(
     assert refused.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b'{"query": "golf",\n "mode": keyword}', " It can't be read from line 2 column 10 on."),
+        (b"{", " It can't be read from line 1 column 2 on."),
+        (b'{"query": NaN}', ""),
+        (b"\xff\xfe", ""),
+    ],
+)
+def test_where_a_body_ends_to_be_json_is_told(service: Service, content: bytes, place: str) -> None:
+    with service.client({**house().jo.headers, "Content-Type": "application/json"}) as client:
+        refused = client.post("/v1/search", content=content).json()
+    assert refused["detail"] == f"The body is no JSON object.{place}"
+
+
 def test_a_used_up_cap_and_a_switched_off_search_are_told_as_problems(service: Service, settings: Any) -> None:
     home = house()
     policy = AgentPolicy.objects.create(tenant=home.office.tenant, agentic_daily_cap=1)
