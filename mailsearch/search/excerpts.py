@@ -19,8 +19,9 @@ _LOOKED_THROUGH = 300_000
 _MOST_MATCHES = 3_000
 _WORD = re.compile(r"[^\W_]+")
 _OTHER_LETTERS = re.compile(r"[^\W\x00-\x7f]+")
-# The end of a sentence with what parts it from the next one. Begins with a sign, so that others are quickly passed.
-_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]|\n+")
+# The end of a sentence with what parts it from the next one. All that it may begin with is one set, so that whatever
+# else stands in a text is passed over three times as quickly as by several of them.
+_SENTENCE = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])[\"'”’)\]]*\s+|(?<=\n)\n*|(?<=[。！？]))")
 # A word may be longer than the stem that found it by an ending of so many letters.
 _ENDING = 3
 _SHORTEST_STEM = 4
