@@ -206,7 +206,8 @@ class Message(MailRow):
 
     # Several indexes begin with it.
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
-    folder = models.ForeignKey(Folder, models.CASCADE)
+    # The index in the order of import begins with it.
+    folder = models.ForeignKey(Folder, models.CASCADE, db_index=False)
     thread = models.ForeignKey(Thread, models.CASCADE, db_index=False)
     public_id = models.CharField(max_length=40, unique=True, default=ids.message_public_id)
     content_sha256 = models.BinaryField(max_length=32)
@@ -254,6 +255,7 @@ class Message(MailRow):
         ]
         indexes = [
             models.Index(fields=["tenant", "mailbox", "-received_at"], name="message_by_arrival"),
+            models.Index(fields=["folder", "-imported_at"], name="message_by_import"),
             models.Index(fields=["thread", "received_at"], name="message_by_thread"),
             models.Index(fields=["tenant", "words_sha256"], name="message_by_words"),
             models.Index(fields=["container"], name="message_by_container"),
