@@ -3,9 +3,8 @@
 import asyncio
 import dataclasses
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.utils import timezone
@@ -13,26 +12,35 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic import caps, models, policies, versions
-from agentic.audit import LEASE_SECONDS, RING, Recorder, bell
+from agentic.audit import LEASE_SECONDS, RING, bell
 from agentic.callers import Principal, scope_within
 from agentic.core.budget import Limits
-from agentic.core.ports import Model
 from agentic.core.question import Question
 from agentic.finishing import AuditUnavailable, close_quietly
 from agentic.links import RunChain
 from agentic.llm.wire import Prices
-from agentic.overhead import Moments, moments
+from agentic.overhead import moments
 from agentic.policies import SECONDS, EffectivePolicy
 from agentic.rows import Clock, Sheet, draw
-from mailsearch.hits import Filters
+from agentic.starting import Ask, Models, Opening, Replayed, Started
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
 from mailsearch.sessions import Binding, piped, session
 
+__all__ = [
+    "Ask",
+    "IdempotencyConflict",
+    "Models",
+    "NotPermitted",
+    "Replayed",
+    "Started",
+    "TooManyRuns",
+    "start",
+]
+
 TENANT_RUNS, CALLER_RUNS = 8, 4
 # Of a run's seconds, what is left for a refusal once its admission was given up.
 _REFUSAL_SHARE = 0.1
-_NO_PRICES = Prices()
 # For estimates on the safe side: texts that are dense in tokens, and what a prompt holds beside mail.
 _CHARACTERS_PER_TOKEN, _STATIC_TOKENS = 3, 8_000
 Connection = AsyncConnection[TupleRow]
@@ -48,7 +56,7 @@ WHERE s.tenant_id = %s AND s.status IN ('queued', 'running') AND s.leased_until 
 _STATE = b"""
 INSERT INTO agentic_runstate
     (run_id, tenant_id, status, cancel_requested, leased_until, counted_on, reserved_tokens, reserved_cost_usd)
-VALUES (%(run)s, %(tenant)s, 'queued', false, statement_timestamp() + make_interval(secs => %(lease)s),
+VALUES (%(run)s, %(tenant)s, %(status)s, false, statement_timestamp() + make_interval(secs => %(lease)s),
     %(day)s, %(tokens)s, %(cost)s)
 RETURNING run_id
 """
@@ -75,70 +83,10 @@ class IdempotencyConflict(Exception):
     """The Idempotency-Key was used with another body."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A question as a request holds it. What is None comes from the tenant."""
-
-    text: str
-    filters: Filters = dataclasses.field(default_factory=Filters)
-    filters_given: Mapping[str, object] = dataclasses.field(default_factory=dict)
-    max_steps: int | None = None
-    max_seconds: float | None = None
-    timezone: str | None = None
-    now: datetime | None = None
-    idempotency_key: str = ""
-    body_sha256: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The model that answers and the one that is asked before giving up."""
-
-    answering: Model
-    fallback: Model | None = None
-    # False for the built-in reader, which costs nothing and can be asked nothing but a run's question.
-    chat: bool = True
-    # Of the dearer of the two, as far as they are known.
-    prices: Prices = _NO_PRICES
-    # Whether the day counts as used up: for the sandbox's question that shows it.
-    used_up: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A run that was admitted and written down."""
-
-    principal: Principal
-    run: int
-    public_id: str
-    question: Question
-    limits: Limits
-    scope: Scope
-    policy: EffectivePolicy
-    models: Models
-    # Moment on `time.monotonic` at which the request came; the response leaves within max_seconds of it.
-    began: float
-    # Where the run's chain stands after its head, and the database's time.
-    chain: RunChain
-    clock: Clock
-    # By when its loop, its end and its response must be done, so that it leaves within max_seconds.
-    moments: Moments
-
-    @property
-    def recorder(self) -> Recorder:
-        """A new writer of what happens in the run."""
-        return Recorder(self.principal.tenant, self.run, self.public_id, self.began, self.chain, self.clock)
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The run that the same request had started before."""
-
-    public_id: str
-
-
-async def start(principal: Principal, ask: Ask, answering: Models, began: float | None = None) -> Started | Replayed:
-    """Admit one run and write down who asks what, within which scope and limits.
+async def start(
+    principal: Principal, ask: Ask, answering: Models, began: float | None = None, opening: Opening | None = None
+) -> Started | Replayed:
+    """Admit one run and write down who asks what, within which scope and limits, and with *opening* what comes first.
 
     Raises NotPermitted, caps.AgenticSearchOff, caps.DailyCapReached, TooManyRuns and IdempotencyConflict. A run that
     is refused is not counted. Raises AuditUnavailable where its time is over before it could be written down.
@@ -146,16 +94,17 @@ async def start(principal: Principal, ask: Ask, answering: Models, began: float 
     if not principal.may(Permission.SEARCH_AGENTIC):
         raise NotPermitted(Permission.SEARCH_AGENTIC)
     began = time.monotonic() if began is None else began
+    request = _Request(ask, answering, began, opening)
     admitting: asyncio.Task[Started | Replayed] | None = None
     try:
         async with asyncio.timeout_at(_written_by(began, ask.max_seconds or SECONDS)) as time_limit:
             # A task of its own: who asks leaves in time, however long the database takes to give up.
-            admitting = asyncio.create_task(_admit(principal, ask, answering, began, time_limit))
+            admitting = asyncio.create_task(_admit(principal, request, time_limit))
             return await asyncio.shield(admitting)
     except (TimeoutError, asyncio.CancelledError) as left:
         if admitting is not None:
             admitting.cancel()
-            admitting.add_done_callback(close_unwanted)
+            admitting.add_done_callback(lambda _: _close_unwanted(request.written))
         if isinstance(left, TimeoutError):
             raise AuditUnavailable("the run could not be written down in time") from left
         raise
@@ -168,43 +117,51 @@ def _written_by(began: float, seconds: float) -> float:
 _closing: set[asyncio.Task[None]] = set()
 
 
-def close_unwanted(admitting: "asyncio.Future[Started | Replayed]") -> None:
-    """A run that was written down when whoever asked had left already is driven by nobody: it ends here."""
-    if admitting.cancelled() or admitting.exception() is not None:
-        return
-    started = admitting.result()
-    if isinstance(started, Started):
-        _closing.add(task := asyncio.create_task(close_quietly(started.recorder, "interrupted", "audit_unavailable")))
+def _close_unwanted(written: Iterable[Started]) -> None:
+    """A run that was written down all the same when whoever asked had left is driven by nobody: it ends here."""
+    for started in written:
+        closing = close_quietly(started.recorder, "interrupted", "audit_unavailable", where_it_is=True)
+        _closing.add(task := asyncio.create_task(closing))
         task.add_done_callback(_closing.discard)
 
 
-async def _admit(
-    principal: Principal, ask: Ask, answering: Models, began: float, time_limit: asyncio.Timeout
-) -> Started | Replayed:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What `start` was given, and when it came."""
+
+    ask: Ask
+    answering: Models
+    began: float
+    opening: Opening | None
+    # The run whose rows were sent to the database, which may not have been told to take them back in time.
+    written: list[Started] = field(default_factory=list)
+
+
+async def _admit(principal: Principal, request: _Request, time_limit: asyncio.Timeout) -> Started | Replayed:
     binding = Binding(tenant=principal.tenant, audit=frozenset({principal.tenant}))
     try:
         async with piped(binding) as conn:
-            return await _admit_within(conn, principal, ask, answering, began, time_limit)
+            return await _admit_within(conn, principal, request, time_limit)
     except _AlreadyStarted as started:
         return started.earlier
     except caps.DailyCapReached:
         async with session(binding) as conn:
-            earlier = await _earlier(await _same_request(conn, principal, ask), ask)
+            earlier = await _earlier(await _same_request(conn, principal, request.ask), request.ask)
         if earlier is None:
             raise
         return earlier
 
 
 async def _admit_within(
-    conn: Connection, principal: Principal, ask: Ask, answering: Models, began: float, time_limit: asyncio.Timeout
+    conn: Connection, principal: Principal, request: _Request, time_limit: asyncio.Timeout
 ) -> Started | Replayed:
+    ask = request.ask
     same = await _same_request(conn, principal, ask)
     now = await _circumstances(conn, principal)
     earlier = await _earlier(same, ask)
     if earlier is not None:
         return earlier
-    policy, zone = now.policy, ask.timezone or now.timezone
-    question = Question(ask.text, ask.now or timezone.now(), zone, policy.verification, ask.filters)
+    policy = now.policy
     limits = Limits(
         max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
         max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
@@ -212,23 +169,37 @@ async def _admit_within(
     if time_limit.expired():
         raise TimeoutError
     # The tenant's own limit may be shorter than what was reckoned with before it was known.
-    time_limit.reschedule(_written_by(began, limits.max_seconds))
-    taken = await _take(conn, principal, policy, limits, answering)
+    time_limit.reschedule(_written_by(request.began, limits.max_seconds))
+    taken = await _take(conn, principal, policy, limits, request.answering)
     # The count holds back the tenant's other starts, so two that came together are told apart here.
     same, under_way = await _same_request(conn, principal, ask), await _under_way(conn, principal)
     earlier = await _earlier(same, ask)
     if earlier is not None:
         raise _AlreadyStarted(earlier)
     await _check_concurrency(under_way)
-    head = await _write_head(conn, principal, ask, question, limits, now, answering, taken)
     limits = dataclasses.replace(
         limits, run_tokens=taken.tokens, run_cost_usd=None if taken.cost_usd is None else float(taken.cost_usd)
     )
-    due = moments(began, limits.max_seconds)
+    return await _write(conn, _started(principal, request, limits, now), request, now, taken)
+
+
+def _started(principal: Principal, request: _Request, limits: Limits, now: "_Now") -> Started:
+    ask = request.ask
+    zone = ask.timezone or now.timezone
     return Started(
-        principal, now.run, head.public_id, question, limits, now.scope, policy, answering, began, head.chain,
-        now.clock, due,
-    )  # fmt: skip
+        principal,
+        now.run,
+        models.run_public_id(),
+        Question(ask.text, ask.now or timezone.now(), zone, now.policy.verification, ask.filters),
+        limits,
+        now.scope,
+        now.policy,
+        request.answering,
+        request.began,
+        RunChain(),
+        now.clock,
+        moments(request.began, limits.max_seconds),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,34 +279,42 @@ async def _check_concurrency(under_way: AsyncCursor[TupleRow]) -> None:
             raise TooManyRuns(limit, whose)
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    public_id: str
-    chain: RunChain
+async def _write(conn: Connection, started: Started, request: _Request, now: _Now, taken: caps.Taken) -> Started:
+    """Write down the run's head and state, and what comes first where it is begun at once."""
+    sheet = _head(started, request.ask, now)
+    opened = await request.opening(started, sheet) if request.opening else None
+    state = {
+        "status": "running" if opened else "queued",
+        "run": started.run,
+        "tenant": started.principal.tenant,
+        **_holding(taken),
+        **bell(started.principal.tenant, started.public_id),
+    }
+    request.written.append(started)
+    await sheet.write(conn, _STATE + RING, state)
+    return dataclasses.replace(started, opened=opened)
 
 
-async def _write_head(
-    conn: Connection, principal: Principal, ask: Ask, question: Question,
-    limits: Limits, now: _Now, answering: Models, taken: caps.Taken,
-) -> _Head:  # fmt: skip
-    head, sheet = _Head(models.run_public_id(), RunChain()), Sheet()
+def _head(started: Started, ask: Ask, now: _Now) -> Sheet:
+    """The run's head, as the first link of its chain."""
+    sheet, question, tenant = Sheet(), started.question, started.principal.tenant
     sheet.add(
         models.Run,
-        head.chain,
-        id=now.run,
+        started.chain,
+        id=started.run,
         started_at=now.clock.moment,
-        tenant=principal.tenant,
-        public_id=head.public_id,
-        caller=principal.caller,
-        caller_label=principal.label,
+        tenant=tenant,
+        public_id=started.public_id,
+        caller=started.principal.caller,
+        caller_label=started.principal.label,
         question=question.text,
         timezone=question.timezone,
         asked_now=question.now,
         scope=_scope_json(now.scope),
         filters=ask.filters_given,
-        max_steps=limits.max_steps,
-        max_seconds=limits.max_seconds,
-        model=answering.answering.name,
+        max_steps=started.limits.max_steps,
+        max_seconds=started.limits.max_seconds,
+        model=started.models.answering.name,
         policy=now.policy.verification,
         removed_text=now.policy.removed_text,
         verifier_version=versions.verifier(),
@@ -346,15 +325,13 @@ async def _write_head(
     if ask.idempotency_key:
         sheet.add(
             models.IdempotencyKey,
-            tenant=principal.tenant,
-            caller=principal.caller,
+            tenant=tenant,
+            caller=started.principal.caller,
             key=ask.idempotency_key,
             body_sha256=ask.body_sha256,
-            run=now.run,
+            run=started.run,
         )
-    state = {**_holding(taken), "run": now.run, "tenant": principal.tenant}
-    await sheet.write(conn, _STATE + RING, state | bell(principal.tenant, head.public_id))
-    return head
+    return sheet
 
 
 def _holding(taken: caps.Taken) -> dict[str, object]:

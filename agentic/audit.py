@@ -91,12 +91,15 @@ class Recorder:
 
     async def record(self, events: Iterable[Event]) -> None:
         """Write *events* down. Finished is not for here but for the run's end."""
-        for event in events:
-            self.note(event)
+        self.note_all(events)
         # All in one trip: what a run writes down, it waits for.
         async with piped(self.binding) as conn:
             renewed = await self.sheet.write(conn, _RENEW_AND_RING, self._lease | self.bell)
         await self.heed(renewed)
+
+    def note_all(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.note(event)
 
     def note(self, event: Event) -> None:
         """Put the rows of *event* on the sheet."""

@@ -26,7 +26,7 @@ async def watch(principal: Principal, ask: runs.Ask, console: Console) -> Json |
     """
     async with pool(), answering.connected():
         await asyncio.to_thread(_prepare, console)
-        started = await runs.start(principal, ask, await answering.models_for(principal.tenant, ask.text))
+        started = await runs.begin(principal, ask, await answering.models_for(principal.tenant, ask.text))
         if isinstance(started, runs.Started):
             await _follow(started, console)
         record = await records.load(principal, started.public_id)

@@ -69,8 +69,7 @@ async def finish(
     *before, finished = last
     if not isinstance(finished, Finished):
         raise TypeError("the loop's last event must be Finished")
-    for event in before:
-        recorder.note(event)
+    recorder.note_all(before)
     kept = recorder.kept()
     for left in reversed(range(_ATTEMPTS)):
         try:
@@ -103,14 +102,18 @@ async def _finish(
     meters.ended(ended)
 
 
-async def close_quietly(recorder: Recorder, status: str, reason: str) -> None:
-    """End a run that could not end by itself: no answer, and what is on record stays. Never raises."""
+async def close_quietly(recorder: Recorder, status: str, reason: str, *, where_it_is: bool = False) -> None:
+    """End a run that could not end by itself: no answer, and what is on record stays. Never raises.
+
+    *where_it_is*: it may never have come to be, and then there is nothing to close.
+    """
     try:
         async with asyncio.timeout(_CLOSING_SECONDS):
             await _close_with_patience(recorder, status, reason)
-    except (psycopg.Error, TimeoutError, AuditUnavailable):
+    except (psycopg.Error, TimeoutError, AuditUnavailable) as error:
         # Its lease runs out, and then whoever starts next closes it.
-        _log.warning("run %s could not be closed", recorder.public_id)
+        if not (where_it_is and isinstance(error, AuditUnavailable)):
+            _log.warning("run %s could not be closed", recorder.public_id)
 
 
 async def _close_with_patience(recorder: Recorder, status: str, reason: str) -> None:

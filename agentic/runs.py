@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -34,6 +34,8 @@ from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
 from agentic.overhead import ENDING, LATENESS, READING
+from agentic.rows import Sheet
+from agentic.starting import Opened
 from agentic.tools import MailTools
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
@@ -49,6 +51,7 @@ __all__ = [
     "Replayed",
     "Started",
     "TooManyRuns",
+    "begin",
     "cancel",
     "close_left_over",
     "drain",
@@ -65,6 +68,28 @@ _log = logging.getLogger(__name__)
 _tasks: set[asyncio.Task[None]] = set()
 _beside: set[asyncio.Task[None]] = set()
 Result = TypeVar("Result")
+
+
+async def begin(principal: Principal, ask: Ask, answering: Models, began: float | None = None) -> Started | Replayed:
+    """The same as `start` for a run that is launched at once: what happens first is written down with its head."""
+    return await start(principal, ask, answering, began, _open)
+
+
+async def _open(started: Started, sheet: Sheet) -> Opened:
+    recorder = started.recorder
+    recorder.sheet = sheet
+    loop = _loop(started)
+    batches = loop.batches()
+    first = await anext(batches)
+    if isinstance(first[-1], Finished):
+        batches = _again(first)
+    else:
+        recorder.note_all(first)
+    return Opened(loop, batches, recorder)
+
+
+async def _again(batch: tuple[Event, ...]) -> AsyncGenerator[tuple[Event, ...], None]:
+    yield batch
 
 
 def launch(started: Started) -> "asyncio.Task[None]":
@@ -161,11 +186,10 @@ async def drain(seconds: float = 125.0) -> None:
 
 async def _drive(started: Started, recorder: Recorder) -> None:
     verifiers.warm()
-    loop = _loop(started)
+    loop, batches = _begun(started)
     over = asyncio.Event()
     _aside(_pulse(recorder, loop, over))
     counted = asyncio.create_task(coverage.of(started.scope))
-    batches = loop.batches()
     try:
         last = await _record_all(batches, loop, recorder)
         began = time.monotonic()
@@ -183,13 +207,23 @@ async def _drive(started: Started, recorder: Recorder) -> None:
         _aside(batches.aclose())
 
 
+def _begun(started: Started) -> tuple[Loop, AsyncGenerator[tuple[Event, ...], None]]:
+    """The run's loop, and what of it is still to be written down."""
+    if started.opened is not None:
+        return started.opened.loop, started.opened.batches
+    loop = _loop(started)
+    return loop, loop.batches()
+
+
 def _aside(doing: Coroutine[Any, Any, None]) -> None:
     """Have something done for which nobody waits."""
     _beside.add(task := asyncio.create_task(doing))
     task.add_done_callback(_beside.discard)
 
 
-async def _record_all(batches: AsyncIterator[Sequence[Event]], loop: Loop, recorder: Recorder) -> Sequence[Event]:
+async def _record_all(
+    batches: AsyncGenerator[tuple[Event, ...], None], loop: Loop, recorder: Recorder
+) -> Sequence[Event]:
     """Record all that happens but the last batch, which is written with the run's end."""
     last: Sequence[Event] = ()
     async for last in batches:

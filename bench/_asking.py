@@ -76,7 +76,7 @@ async def _ask(principal: "Principal", question: str, delay: float = 0.0) -> flo
 
     model = Quoting(delay)
     began = time.perf_counter()
-    started = await runs.start(principal, runs.Ask(question), runs.Models(model))
+    started = await runs.begin(principal, runs.Ask(question), runs.Models(model))
     assert isinstance(started, runs.Started)
     await runs.wait(started, runs.launch(started))
     record = await records.load(principal, started.public_id)

@@ -84,7 +84,7 @@ async def _ask(principal: "Principal", question: str, draw: random.Random) -> tu
     seconds = draw.choice(_SECONDS)
     began = time.monotonic()
     try:
-        started = await runs.start(
+        started = await runs.begin(
             principal, runs.Ask(question, max_seconds=seconds), runs.Models(Unreliable(draw)), began
         )
         assert isinstance(started, runs.Started)

@@ -53,7 +53,7 @@ class SearchView(ApiView):
         if not self.principal.may(Permission.SEARCH_AGENTIC):
             raise NotPermitted(Permission.SEARCH_AGENTIC)
         ask = await ask_of(self.principal, given, request.headers.get("Idempotency-Key", ""))
-        started = await runs.start(
+        started = await runs.begin(
             self.principal, ask, await answering.models_for(self.principal.tenant, ask.text), began
         )
         task = runs.launch(started) if isinstance(started, runs.Started) else None

@@ -34,7 +34,7 @@ async def _ask(account: Account, question: str) -> Mapping[str, Any]:
     principal = await in_worker(principal_of_key, key)
     async with pool():
         models = runs.Models(answering.reader(), chat=False)
-        started = await runs.start(principal, runs.Ask(question, max_seconds=_MOST_SECONDS), models)
+        started = await runs.begin(principal, runs.Ask(question, max_seconds=_MOST_SECONDS), models)
         if isinstance(started, runs.Started):
             await runs.launch(started)
         record = await records.load(principal, started.public_id)

@@ -68,7 +68,7 @@ async def ask(principal: Principal, question: str, model: Model, budget: Budget)
     watched = Watched(model)
     asked = runs.Ask(question, max_steps=budget.steps, max_seconds=budget.seconds)
     began = time.monotonic()
-    started = await runs.start(principal, asked, runs.Models(watched))
+    started = await runs.begin(principal, asked, runs.Models(watched))
     if not isinstance(started, runs.Started):
         raise TypeError("a question without a key is always a run of its own")
     await runs.wait(started, runs.launch(started))

@@ -56,7 +56,7 @@ async def ask_mail(call: Call, *, patience: float = _PATIENCE) -> Said:
     body.is_valid(raise_exception=True)
     ask = await ask_of(call.principal, body.validated_data, key)
     models = await answering.models_for(call.principal.tenant, ask.text)
-    started = await runs.start(call.principal, ask, models, began)
+    started = await runs.begin(call.principal, ask, models, began)
     async with _telling(call, started.public_id, patience) as telling:
         if isinstance(started, runs.Started):
             await _wait(started, telling)

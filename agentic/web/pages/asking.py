@@ -110,7 +110,7 @@ async def _start(request: HttpRequest, principal: Principal, wanted: Chosen) -> 
     given = await in_worker(ask_form.body, wanted, "agentic")
     question = await search_api.ask_of(principal, given, "")
     models = await answering.models_for(principal.tenant, question.text)
-    started = await runs.start(principal, question, models, began)
+    started = await runs.begin(principal, question, models, began)
     task = runs.launch(started) if isinstance(started, runs.Started) else None
     if _wants_json(request):
         run = started.public_id
