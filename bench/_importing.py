@@ -1,8 +1,10 @@
-"""One import into a Postgres of its own, and its cost: `python -m bench._importing FOLDER [--attachments] [--state]`.
+"""One import into a Postgres of its own, and its cost: `python -m bench._importing SOURCE [OPTION …]`.
 
-A process by itself, so that settings and caches of one measurement don't reach into the next. Counted are the importer,
-its parsing child with its start, and all of the server's processes; not the importer's start, nor making the tables.
-Says `started` where counting begins. With `--state` a hash of all that is stored comes along.
+A process by itself, so that settings and caches of one measurement don't reach into the next. Counted are the importer
+with its start, its parsing child with its start, and all of the server's processes; not making the tables. Says
+`started` where the import begins, and how many messages are stored after each batch.
+
+`--attachments`: read their text. `--state`: a hash of all that is stored comes along. `--batch=N`: N messages in each.
 """
 
 import json
@@ -14,7 +16,7 @@ from pathlib import Path
 import django
 
 
-def main(folder: str, *, read_attachments: bool, state: bool) -> None:
+def main(source: str, *options: str) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
     django.setup()
     from django.conf import settings
@@ -26,6 +28,8 @@ def main(folder: str, *, read_attachments: bool, state: bool) -> None:
     from mailsearch.ingest.sources import open_source
     from mailsearch.models import Mailbox, Tenant
 
+    pipeline.BATCH = next((int(one.partition("=")[2]) for one in options if one.startswith("--batch=")), pipeline.BATCH)
+    start = _own_seconds()
     server = EmbeddedPostgres(settings.PM_DATA)
     server.start()
     try:
@@ -33,24 +37,34 @@ def main(folder: str, *, read_attachments: bool, state: bool) -> None:
         tenant, _ = Tenant.objects.get_or_create(slug="bench", defaults={"name": "Benchmark"})
         mailbox, _ = Mailbox.objects.get_or_create(tenant=tenant, slug="all")
         before = _own_seconds(), _server_seconds(server.data)
-        sys.stdout.write("started\n")
-        sys.stdout.flush()
-        summary = pipeline.ingest(open_source(Path(folder)), mailbox=mailbox, read_attachments=read_attachments)
+        _say("started")
+        summary = pipeline.ingest(
+            open_source(Path(source)),
+            mailbox=mailbox,
+            read_attachments="--attachments" in options,
+            progress=lambda so_far: _say(str(so_far.new)),
+        )
         after = _own_seconds(), _server_seconds(server.data)
         stored = server.conninfo(settings.PM_DATABASE_NAME)
         figures = {
             "messages": summary.new,
             "lost": summary.lost,
-            "importer_seconds": round(after[0] - before[0], 2),
+            "importer_seconds": round(start + after[0] - before[0], 2),
+            "start_seconds": round(start, 2),
             "postgres_seconds": round(after[1] - before[1], 2),
             "wall_seconds": round(summary.seconds, 2),
             "peak_megabytes": _peak(),
             "bytes_a_message": _state.size(stored),
-            **({"state": _state.fingerprint(stored, tenant.pk)} if state else {}),
+            **({"state": _state.fingerprint(stored, tenant.pk)} if "--state" in options else {}),
         }
     finally:
         server.stop()
-    sys.stdout.write(json.dumps(figures) + "\n")
+    _say(json.dumps(figures))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _own_seconds() -> float:
@@ -83,4 +97,4 @@ def _server_seconds(data: Path) -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], read_attachments="--attachments" in sys.argv[2:], state="--state" in sys.argv[2:])
+    main(*sys.argv[1:])

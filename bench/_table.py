@@ -51,6 +51,7 @@ LIMITS: Mapping[str, tuple[Limit, ...]] = {
         Limit("p95_ms", "overhead of a run, p95 in ms", 120),
         Limit("open_ratio", "p95 under open arrivals beside one alone", 3),
     ),
+    "memory": (Limit("peak_megabytes", "memory of an import of a 1 GB mbox, in MB", 600),),
     "pages": (Limit("slowest_ms", "the slowest page in ms", 500),),
     "search": (
         Limit("beside_tantivy.rare", "p50 of a first page by a rare word beside tantivy's", 10),
