@@ -29,7 +29,7 @@ MEMORY = 1 << 30
 PARSE_SECONDS = 10.0
 ATTACHMENT_SECONDS = 20.0
 # A child is replaced after so many messages, so that what leaks in other people's parsers stays small.
-_MESSAGES_A_CHILD = 10_000
+_MESSAGES_A_CHILD = 50_000
 _ATTEMPTS = 4
 # How many messages, and of how many bytes, are handed over in one piece.
 _TOGETHER = 64
