@@ -1,6 +1,8 @@
 """Text becomes vectors: offline by the model that comes along, or by a server where the tenant's text may go."""
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -160,3 +162,11 @@ class TestTheStage:
     def test_the_command_embeds_what_waits(self, mailbox: Mailbox) -> None:
         call_command("embed", tenant=mailbox.tenant.slug)
         assert embedding.waiting(mailbox.tenant) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_command_that_watches_ends_in_peace_when_it_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    mailbox = new_mailbox()
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    call_command("embed", tenant=mailbox.tenant.slug, watch=True)
+    assert capsys.readouterr().out == "Stopped.\n"

@@ -23,12 +23,20 @@ class Command(BaseCommand):
         parser.add_argument("--watch", action="store_true", help="go on with what arrives, until interrupted")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._embed(options["tenant"], watch=options["watch"])
+        except KeyboardInterrupt:
+            if not options["watch"]:
+                raise
+            self.stdout.write("Stopped.")
+
+    def _embed(self, slug: str | None, *, watch: bool) -> None:
         console = Console(stderr=True)
         while True:
-            for tenant in _tenants(options["tenant"]):
+            for tenant in _tenants(slug):
                 if embedding.waiting(tenant):
                     embed(tenant, console)
-            if not options["watch"]:
+            if not watch:
                 return
             time.sleep(_PAUSE)
 
