@@ -4,6 +4,7 @@ A Recorder belongs to one run. Each batch of events is one transaction: the rows
 doorbell (`pg_notify`) that wakes whoever follows the run. What an event says goes onto a sheet, which is written whole.
 """
 
+import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 DOORBELL = "mailsearch_run"
 LEASE_SECONDS = 20
+_ROWS_AT_A_TIME = 20
 # Of an event's data, what a model or a server said.
 _SAID = ("arguments", "applied", "draft", "detail")
 Connection = AsyncConnection[TupleRow]
@@ -196,9 +198,14 @@ class Recorder:
             read_before=list(self._read_before)[:100],
         )
 
-    def add_verification(self, ids: Sequence[int], found: Verified, verification: Verification, *, final: bool) -> None:
+    async def add_verification(
+        self, ids: Sequence[int], found: Verified, verification: Verification, *, final: bool
+    ) -> None:
         """Every unit of one draft, kept or removed, with its citations. *ids* are those of the sentences' rows."""
-        for row, sentence in zip(ids, verification.sentences, strict=True):
+        for number, (row, sentence) in enumerate(zip(ids, verification.sentences, strict=True), 1):
+            if number % _ROWS_AT_A_TIME == 0:
+                # A draft may hold hundreds, and other runs have deadlines, too.
+                await asyncio.sleep(0)
             self._add_sentence(row, found.round, sentence, final=final)
             link = self.chain.count
             for citation in sentence.citations:

@@ -96,7 +96,7 @@ async def _finish(
         for draft, rows in zip(recorder.drafts, await _drawn(ids, recorder.drafts), strict=True):
             final = draft.verification is finished.verification
             counted = ended.verification if final and ended.verification else draft.verification
-            recorder.add_verification(rows, draft, counted, final=final)
+            await recorder.add_verification(rows, draft, counted, final=final)
         sealed = await _write_end(conn, recorder, ended, coverage)
     sealing.log(sealed)
     meters.ended(ended)
@@ -255,7 +255,7 @@ async def _close(recorder: Recorder, status: str, reason: str, *, only_left_over
         recorder.sheet = Sheet()
         ids = await _drawn(await _draw(conn, recorder.drafts), recorder.drafts)
         for rows, draft in zip(ids, recorder.drafts, strict=True):
-            recorder.add_verification(rows, draft, draft.verification, final=False)
+            await recorder.add_verification(rows, draft, draft.verification, final=False)
         # As in every run: without one usable reply it is degraded, else what it was given ended first.
         outcome = "budget_exhausted" if so_far.usable else "degraded"
         data = {"outcome": outcome, "reason": reason, "kept": 0, "removed": 0}
