@@ -35,7 +35,7 @@ async def record(principal: Principal, kind: str, subjects: Iterable[str] = (), 
     read = {principal.tenant: subjects}
     try:
         async with unbound() as conn:
-            await conn.execute(_NOTE, [principal.caller, principal.label, kind, via, _rows(read)])
+            await conn.execute(_NOTE, [principal.caller, principal.label, kind, via, _rows(read)], prepare=True)
     except psycopg.Error as error:
         raise NotRecorded from error
 
