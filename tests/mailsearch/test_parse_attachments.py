@@ -341,6 +341,12 @@ def test_a_document_that_unpacks_without_end_is_too_large() -> None:
     assert read_text(bomb, "", "x.docx")[0] == "too_large"
 
 
+def test_a_broken_open_spreadsheet_ends() -> None:
+    content = "<o:document xmlns:o='o'><o:body><o:spreadsheet><o:table><o:table-row>"
+    broken = packed({"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": content})
+    assert read_text(broken, "", "x.ods")[0] == "corrupt"
+
+
 def test_entities_of_a_document_are_not_expanded() -> None:
     laughing = (
         f'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY f SYSTEM "file:///etc/passwd">]><w:document {WORD}><w:body><w:p><w:r>'

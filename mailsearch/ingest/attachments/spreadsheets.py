@@ -23,11 +23,12 @@ _MOST_CELLS = 2_000_000
 def read(content: bytes) -> tuple[str, ParsedText]:
     """State and text of .xlsx, .xlsb, .xls or .ods."""
     _check_unpacked(content)
+    # Before the library, which reads on for ever where the XML of an .ods is broken.
+    parts = _parts(content)
     try:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
     except python_calamine.PasswordError:
         return "encrypted", ParsedText("")
-    parts = _parts(content)
     builder = TextBuilder()
     cut = False
     for meta in workbook.sheets_metadata:
