@@ -117,11 +117,9 @@ def _is_filled(properties: etree._Element) -> bool:
 
 def _solid(element: etree._Element) -> Colour | None:
     """The plain colour in the fill of *element*; None for all that depends on the theme."""
-    for fill in element:
-        if local(fill) == "solidFill":
-            for one in fill:
-                if local(one) == "srgbClr":
-                    return colours.read(attribute(one, "val"))
-                if local(one) == "schemeClr" and attribute(one, "val") in ("bg1", "lt1") and len(one) == 0:
-                    return colours.WHITE
+    for one in (colour for fill in element if local(fill) == "solidFill" for colour in fill):
+        if local(one) == "srgbClr":
+            return colours.read(attribute(one, "val"))
+        if local(one) == "schemeClr" and attribute(one, "val") in ("bg1", "lt1") and len(one) == 0:
+            return colours.WHITE
     return None
