@@ -77,7 +77,9 @@ def _firsts(asks: Sequence[Ask], passing: Sequence[Sequence[Candidate]]) -> tupl
             best = firsts
     if best is None or min(one.score for one in best) < weights.ANSWERS_EACH:
         return None
-    return best if _sum(best) / len(best) >= weights.ANSWERS_TOGETHER else None
+    told = any(ask.expectation.kind for ask in asks)
+    least = weights.ANSWERS_TOGETHER if told else weights.OPEN_TOGETHER
+    return best if _sum(best) / len(best) >= least else None
 
 
 def _distinct(asks: Sequence[Ask], firsts: Sequence[Candidate]) -> bool:
