@@ -204,7 +204,7 @@ class MailRow(models.Model):
 class Message(MailRow):
     """One mail as received. Identity is (mailbox, content hash); a Message-ID only threads."""
 
-    # Several indexes begin with it.
+    # `message_by_arrival` knows it.
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     # The index in the order of import begins with it.
     folder = models.ForeignKey(Folder, models.CASCADE, db_index=False)
@@ -258,6 +258,10 @@ class Message(MailRow):
             models.Index(fields=["folder", "-imported_at"], name="message_by_import"),
             models.Index(fields=["thread", "received_at"], name="message_by_thread"),
             models.Index(fields=["tenant", "words_sha256"], name="message_by_words"),
+            # Few, and asked for at each arrival: copies of quarantined mail are quarantined too.
+            models.Index(
+                fields=["tenant", "words_sha256"], name="message_by_quarantined_words", condition=Q(quarantined=True)
+            ),
             models.Index(fields=["container"], name="message_by_container"),
             models.Index("tenant", "subject_key", Coalesce("sent_at", "received_at"), name="message_by_subject"),
         ]

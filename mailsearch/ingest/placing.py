@@ -27,6 +27,28 @@ from mailsearch.ingest.threads import (
     subject_without_prefixes,
 )
 
+# The nearest messages with the subject of `n` on either side, walked along in the index of subjects: however many share
+# it, no more are looked at. Later ones that can't follow on `n` don't count.
+_SAME_SUBJECT = """
+    SELECT m.id, m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,
+        cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone,
+        abs(extract(epoch FROM coalesce(m.sent_at, m.received_at) - n.at)) AS away
+    FROM mailsearch_message m
+    WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"""
+_EARLIER = f"""{_SAME_SUBJECT} AND n.is_reply
+        AND coalesce(m.sent_at, m.received_at) < n.at
+        AND coalesce(m.sent_at, m.received_at) >= n.at - %s * interval '1 day'
+    ORDER BY coalesce(m.sent_at, m.received_at) DESC LIMIT %s"""
+_LATER = f"""{_SAME_SUBJECT}
+        AND (n.is_reply OR (cardinality(m."references") + cardinality(m.in_reply_to) = 0 AND m.subject ~ '[:：]'))
+        AND coalesce(m.sent_at, m.received_at) >= n.at
+        AND coalesce(m.sent_at, m.received_at) <= n.at + %s * interval '1 day'
+    ORDER BY coalesce(m.sent_at, m.received_at) LIMIT %s"""
+_NEAREST = (
+    "SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[], %s::boolean[])"  # noqa: S608
+    f" AS n (number, key, at, is_reply), LATERAL (SELECT * FROM ({_EARLIER}) AS e"
+    f" UNION ALL SELECT * FROM ({_LATER}) AS l ORDER BY away, id LIMIT %s) AS found"
+)
 # Larger threads are only added to: looking at all of one anew at each late arrival would cost more than it helps.
 _LARGEST_LOOSENED = 2_000
 _MOST_CANDIDATES = 50
@@ -203,30 +225,20 @@ def _candidates(
     """
     keys, letters = zip(*newcomers.values(), strict=True)
     cursor.execute(
-        "SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[], %s::boolean[])"
-        " AS n (number, key, at, is_reply), LATERAL ("
-        " SELECT m.id, m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,"
-        '  cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone'
-        " FROM mailsearch_message m WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"
-        "  AND coalesce(m.sent_at, m.received_at) BETWEEN n.at - %s * interval '1 day' AND n.at + %s * interval '1 day'"
-        '  AND (n.is_reply OR (cardinality(m."references") + cardinality(m.in_reply_to) = 0'
-        "                      AND coalesce(m.sent_at, m.received_at) >= n.at AND m.subject ~ '[:：]'))"
-        " ORDER BY abs(extract(epoch FROM coalesce(m.sent_at, m.received_at) - n.at)), m.id LIMIT %s) AS found",
+        _NEAREST,
         [
             array(newcomers),
             bytes_array(key or b"" for key in keys),
             array(one.at.isoformat() for one in letters),
             array(subject_without_prefixes(one.subject)[1] for one in letters),
-            tenant,
-            NEAR.days,
-            NEAR.days,
+            *[tenant, NEAR.days, _MOST_CANDIDATES] * 2,
             _MOST_CANDIDATES,
         ],
     )
     rows = cursor.fetchall()
     people = _people(cursor, {message for _, message, *_ in rows})
     found: dict[int, list[tuple[_Beside, Letter]]] = {}
-    for number, message, thread, subject, at, alone in rows:
+    for number, message, thread, subject, at, alone, _away in rows:
         letter = Letter(subject, people.get(message, frozenset()), at, alone)
         found.setdefault(number, []).append((_InStore(thread), letter))
     return found

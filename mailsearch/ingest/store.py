@@ -113,10 +113,12 @@ def _binding(mailbox: Mailbox, mailboxes: Iterable[int]) -> Binding:
 
 
 def _known(cursor: CursorWrapper, mailbox: Mailbox, hashes: Sequence[bytes]) -> set[bytes]:
+    # One by one: all at once, the planner takes them for most of the mailbox and reads it whole for each batch.
     cursor.execute(
-        "SELECT content_sha256 FROM mailsearch_message"
-        " WHERE mailbox_id = %s AND container_id IS NULL AND content_sha256 = ANY(%s::bytea[])",
-        [mailbox.pk, bytes_array(hashes)],
+        "SELECT found.* FROM unnest(%s::bytea[]) AS asked (digest), LATERAL ("
+        " SELECT m.content_sha256 FROM mailsearch_message m"
+        " WHERE m.mailbox_id = %s AND m.container_id IS NULL AND m.content_sha256 = asked.digest LIMIT 1) AS found",
+        [bytes_array(hashes), mailbox.pk],
     )
     return {bytes(digest) for (digest,) in cursor.fetchall()}
 
@@ -138,9 +140,10 @@ def salted(salt: bytes, content_sha256: bytes) -> bytes:
 def _quarantine_equal(cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft]) -> None:
     """Mail that says the same as quarantined mail is quarantined too, and so is what it holds."""
     cursor.execute(
-        "SELECT DISTINCT words_sha256 FROM mailsearch_message"
-        " WHERE tenant_id = %s AND quarantined AND words_sha256 = ANY(%s::bytea[])",
-        [tenant, bytes_array(one.words_sha256 for one in drafts)],
+        "SELECT found.* FROM unnest(%s::bytea[]) AS asked (digest), LATERAL ("
+        " SELECT m.words_sha256 FROM mailsearch_message m"
+        " WHERE m.tenant_id = %s AND m.quarantined AND m.words_sha256 = asked.digest LIMIT 1) AS found",
+        [bytes_array({one.words_sha256 for one in drafts}), tenant],
     )
     equal = {bytes(digest) for (digest,) in cursor.fetchall()}
     equal |= {one.words_sha256 for one in drafts if one.quarantined}
