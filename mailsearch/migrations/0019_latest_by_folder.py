@@ -19,7 +19,7 @@ LATEST = (
 
 
 def standing() -> str:
-    statement = before.STANDING
+    statement: str = before.STANDING
     for old, new in LATEST:
         if old not in statement:
             raise ValueError(f"There is no {old!r} to change.")
