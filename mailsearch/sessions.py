@@ -34,6 +34,12 @@ _ONLY_WHERE_ASKED = 1 << 30
 # How long a pool that opens waits for its first session.
 _READY_SECONDS = 5.0
 _BEGIN_AT_ONE_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
+# Whoever holds tables alone keeps searches waiting, and nobody else.
+_WARM = """
+SELECT mail_search.warm() WHERE NOT EXISTS (
+    SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+    WHERE l.mode = 'AccessExclusiveLock' AND c.relname LIKE 'mailsearch\\_%')
+"""
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
@@ -213,7 +219,7 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
 async def _warm(conn: AsyncConnection[TupleRow]) -> None:
     """Have the server make ready what searches need; a session that it could not do this for serves as well."""
     with suppress(psycopg.errors.UndefinedFunction):
-        await conn.execute("SELECT mail_search.warm()")
+        await conn.execute(_WARM)
 
 
 async def _check(conn: AsyncConnection[TupleRow]) -> None:

@@ -98,3 +98,14 @@ def test_a_trip_that_is_broken_off_is_told_once_and_leaves_a_sound_pool(
 
     assert asyncio.run(cut()) == (1,)
     assert [one.getMessage() for one in caplog.records if "error ignored" in one.getMessage()] == []
+
+
+def test_a_session_serves_while_somebody_holds_what_searches_need(owner_conninfo: str) -> None:
+    async def served() -> tuple[Any, ...] | None:
+        async with await psycopg.AsyncConnection.connect(owner_conninfo) as holding:
+            await holding.execute("LOCK mailsearch_searchdocument IN ACCESS EXCLUSIVE MODE")
+            async with asyncio.timeout(30), pool(size=1), session(Binding()) as conn:
+                asked = await conn.execute("SELECT current_setting('lock_timeout')")
+                return await asked.fetchone()
+
+    assert asyncio.run(served()) == ("0",)
