@@ -3,22 +3,27 @@
 Text of mail is cleaned when it is sent, never when it is kept; `start` and `end` are offsets into the kept text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from agentic.core.fence import clean, clean_line
 from mailsearch.hits import (
+    NO_LINKS,
     Address,
     AttachmentInfo,
     Contact,
     Coverage,
     Excerpt,
     Hit,
+    Link,
     MessageHead,
     MessageText,
+    PartLinks,
+    PartText,
     SearchResult,
 )
+from mailsearch.hosts import leads_elsewhere
 
 Json = dict[str, Any]
 
@@ -161,19 +166,31 @@ def search_json(result: SearchResult) -> Json:
     }
 
 
-def message_json(message: MessageText) -> Json:
-    """One whole message: its head and all its visible text by parts."""
+def message_json(message: MessageText, links: Mapping[str, PartLinks]) -> Json:
+    """One whole message: its head and all its visible text by parts, and apart from it the *links* of each part."""
     parts = [
         {
             "part": part.name,
             "filename": clean_line(part.filename) or None,
             "text": clean(part.text),
             "page_starts": list(part.page_starts),
+            "links": _links_json(part, links.get(part.name, NO_LINKS).kept),
+            "links_left_out": links.get(part.name, NO_LINKS).more,
         }
         for part in message.parts
         if part.name != "subject"
     ]
     return {**cleaned_head(head_json(message.head)), "parts": parts}
+
+
+def _links_json(part: PartText, links: Iterable[Link]) -> list[Json]:
+    listed = []
+    for link in links:
+        text = part.text[link.start : link.end]
+        differs = leads_elsewhere(text, link.target)
+        shown = {"text": clean_line(text), "target": clean_line(link.target), "start": link.start, "end": link.end}
+        listed.append({**shown, "differs": differs})
+    return listed
 
 
 def contact_json(contact: Contact) -> Json:

@@ -58,6 +58,34 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A stretch of a part's visible text that leads somewhere, and its target: http, https or mailto.
+
+    It stretches over no text (`start` is `end`) where it shows an image, or where its words stand in an alternative
+    that is not shown.
+    """
+
+    start: int
+    end: int
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartLinks:
+    """The links of one part that a reader could follow, in their order; `more` were found and are not kept.
+
+    Apart from `PartText`: a target is nothing that the sender wrote in view, so no search, no model and no check of a
+    quote gets to see it.
+    """
+
+    kept: tuple[Link, ...] = ()
+    more: int = 0
+
+
+NO_LINKS = PartLinks()
+
+
+@dataclass(frozen=True, slots=True)
 class PartText:
     """The visible text of one part of a message."""
 

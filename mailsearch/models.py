@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Coalesce, Now
 
 from mailsearch import ids
@@ -238,6 +238,8 @@ class Message(MailRow):
     # [[start, end, kind], …] and [[start, end, kind, said_by], …], see mailsearch.hits.Block and Region.
     body_blocks = models.JSONField(default=list)
     body_regions = models.JSONField(default=list)
+    # {"kept": [[start, end, target], …], "more": n}, see mailsearch.hits.PartLinks; {} for none, or not known.
+    body_links = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     hidden_text = models.TextField(blank=True, default="")
     alternatives_differ = models.BooleanField(default=False)
     text_version = models.SmallIntegerField(default=1)
@@ -308,6 +310,8 @@ class Attachment(MailRow):
     text = models.TextField(blank=True, default="")
     blocks = models.JSONField(default=list)
     page_starts = ArrayField(models.IntegerField(), default=list)
+    # As those of a message's body.
+    links = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     hidden_text = models.TextField(blank=True, default="")
 
     class Meta:

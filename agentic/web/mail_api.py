@@ -33,11 +33,14 @@ class MessageView(MailView):
     """One message."""
 
     async def get(self, request: Request, message: str) -> HttpResponseBase:
-        """A message with all its visible text. The text is a stranger's: untrusted."""
-        read = await reading.message(await self.scope(), message)
-        if read is not None:
-            await self.seen("message", [message])
-        return found(message_json(read) if read else None)
+        """A message with all its visible text, and where its links lead. The text is a stranger's: untrusted."""
+        scope = await self.scope()
+        read = await reading.message(scope, message)
+        if read is None:
+            return found(None)
+        links = await reading.links(scope, [message])
+        await self.seen("message", [message])
+        return answer(message_json(read, links.get(message, {})))
 
 
 class RawMessageView(MailView):
@@ -59,11 +62,15 @@ class ThreadView(MailView):
 
     async def get(self, request: Request, thread: str) -> HttpResponseBase:
         """The messages of a thread that are in the caller's scope, the oldest first."""
-        messages = await reading.thread(await self.scope(), thread)
+        scope = await self.scope()
+        messages = await reading.thread(scope, thread)
         if not messages:
             raise Problem("not-found")
-        await self.seen("thread", [one.head.message_id for one in messages])
-        return answer({"thread_id": thread, "total": len(messages), "messages": list(map(message_json, messages))})
+        ids = [one.head.message_id for one in messages]
+        links = await reading.links(scope, ids)
+        await self.seen("thread", ids)
+        told = [message_json(one, links.get(one.head.message_id, {})) for one in messages]
+        return answer({"thread_id": thread, "total": len(messages), "messages": told})
 
 
 class AttachmentView(MailView):

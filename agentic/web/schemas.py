@@ -219,7 +219,29 @@ COMPONENTS: Mapping[str, Schema] = {
         next_cursor=_CURSOR,
     ),
     "Messages": _object("Mail, newest first.", messages=_list(_ref("Head")), refused=_list(_TEXT), next_cursor=_CURSOR),
-    "Message": _object("A whole message.", **_HEAD, parts=_list(_object("One part.", part=_TEXT, text=_TEXT))),
+    "Message": _object(
+        "A whole message.",
+        **_HEAD,
+        parts=_list(
+            _object(
+                "One part.",
+                part=_TEXT,
+                filename=_maybe(_TEXT),
+                text=_TEXT,
+                page_starts=_list(_WHOLE),
+                links=_list(_ref("Link")),
+                links_left_out={**_WHOLE, "description": "More links than are kept of one part."},
+            )
+        ),
+    ),
+    "Link": _object(
+        "A link of an HTML part that its readers can see. Offsets are Unicode code points, the end exclusive.",
+        text={**_TEXT, "description": "What of the part's text is the link; empty for an image."},
+        target={**_TEXT, "description": "http, https or mailto, as it is written. Nothing has been fetched."},
+        start=_WHOLE,
+        end=_WHOLE,
+        differs={**_FLAG, "description": "The text names a host, and the target leads to another one."},
+    ),
     "Thread": _object("A conversation, oldest first.", thread_id=_TEXT, total=_WHOLE, messages=_list(_ref("Message"))),
     "AttachmentText": _object(
         "An attachment's text.",

@@ -70,4 +70,6 @@ def cut(text: ParsedText) -> ParsedText:
     """*text* cut to MOST_TEXT characters, with the blocks and regions that are left of it."""
     blocks = tuple(replace(one, end=min(one.end, MOST_TEXT)) for one in text.blocks if one.start < MOST_TEXT)
     regions = tuple(replace(one, end=min(one.end, MOST_TEXT)) for one in text.regions if one.start < MOST_TEXT)
-    return replace(text, text=text.text[:MOST_TEXT], blocks=blocks, regions=regions)
+    kept = tuple(replace(one, start=min(one.start, MOST_TEXT), end=min(one.end, MOST_TEXT)) for one in text.links.kept)
+    links = replace(text.links, kept=kept)
+    return replace(text, text=text.text[:MOST_TEXT], blocks=blocks, regions=regions, links=links)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from mailsearch.hits import Block, Region
-from mailsearch.ingest import charset, cms, entities, headers, html, invitations, plain, reports, words
+from mailsearch.hits import Block, PartLinks, Region
+from mailsearch.ingest import charset, cms, entities, headers, html, invitations, links, plain, reports, words
 from mailsearch.ingest.blocks import MOST_TEXT
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedText
@@ -103,25 +103,29 @@ def read(root: Entity, *, forwards: bool = False, subject: str = "") -> Found:
 
 def join(texts: Iterable[ParsedText]) -> ParsedText:
     """Several texts as one, with an empty line between them."""
-    texts = [text for text in texts if text.text or text.hidden_text]
+    texts = [text for text in texts if text.text or text.hidden_text or text.links.kept]
     if len(texts) == 1:
         return texts[0]
     pieces: list[str] = []
     blocks: list[Block] = []
     regions: list[Region] = []
     hidden: list[str] = []
+    found: list[PartLinks] = []
     length = 0
     for text in texts:
         if text.hidden_text:
             hidden.append(text.hidden_text)
         if not text.text.strip():
+            found.append(links.shifted(text.links, length))
             continue
         shift = length + (2 if pieces else 0)
         blocks += [replace(block, start=block.start + shift, end=block.end + shift) for block in text.blocks]
         regions += [replace(region, start=region.start + shift, end=region.end + shift) for region in text.regions]
+        found.append(links.shifted(text.links, shift))
         pieces.append(text.text)
         length = shift + len(text.text)
-    return ParsedText("\n\n".join(pieces), tuple(blocks), tuple(regions), (), "\n".join(hidden))
+    joined = links.together(found)
+    return ParsedText("\n\n".join(pieces), tuple(blocks), tuple(regions), (), "\n".join(hidden), joined)
 
 
 @dataclass(slots=True)
@@ -263,14 +267,15 @@ def _choose(children: list[Found], found: Found) -> None:
         found.take(child, pieces=False)
     plain_text, html_text, event = texts["plain"], texts["html"], texts["calendar"]
     if not html_text.text.strip() and not plain_text.text.strip():
-        found.pieces.append(("calendar", event))
-        winner, loser = event, html_text
+        kind, winner, loser = "calendar", event, html_text
     elif _is_stub(plain_text.text, html_text.text):
-        winner, loser = html_text, plain_text
-        found.pieces.append(("html", html_text))
+        kind, winner, loser = "html", html_text, plain_text
     else:
-        winner, loser = plain_text, html_text
-        found.pieces.append(("plain", plain_text))
+        kind, winner, loser = "plain", plain_text, html_text
+    if loser.links.kept:
+        # Most programs show the HTML: what its links say and where they lead is of use whichever text is kept.
+        winner = replace(winner, links=links.moved(loser.links, loser.text, winner.text))
+    found.pieces.append((kind, winner))
     if loser.text.strip() and winner.text.strip():
         found.differ |= words.differ(plain_text.text, html_text.text)
     if loser.hidden_text:

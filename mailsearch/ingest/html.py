@@ -1,7 +1,7 @@
 """text/html as visible text: one walk over the parsed tree that knows what a reader would not see.
 
 Blocks come out in reading order (paragraph, heading, list item, table row, code). Hidden text is kept apart and never
-gets into the text; scripts and style sheets are dropped. Nothing is fetched.
+gets into the text, and neither do the targets of links; scripts and style sheets are dropped. Nothing is fetched.
 """
 
 import re
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from mailsearch.hits import Block, BlockKind
-from mailsearch.ingest import charset, regions, styles
+from mailsearch.ingest import charset, links, regions, styles
 from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.links import Links, Span
 from mailsearch.ingest.parsed import ParsedText
 from mailsearch.ingest.styles import Look
 from mailsearch.ingest.words import words
@@ -36,6 +37,7 @@ _KINDS: dict[str, BlockKind] = {
     **dict.fromkeys(("pre", "listing", "plaintext", "xmp"), "code"),
     **dict.fromkeys(("table", "td", "th"), "paragraph"),
 }
+_LINKING = frozenset(("a", "img", "input"))
 _LEAVES = frozenset(("-text", "-comment", "-doctype", "!doctype", "template"))
 _LONGEST_UNSEEN = 20_000
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
@@ -61,6 +63,7 @@ class _Piece:
     text: str
     kind: BlockKind
     quotes: tuple[int, ...]
+    links: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +90,20 @@ class _Output:
     rows: list[list[list[_Piece]]] = field(default_factory=list)
     hidden: list[str] = field(default_factory=list)
     quotes: int = 0
+    links: Links = field(default_factory=Links)
 
     def flush(self, state: _State) -> None:
         """End the block that is open."""
         if not self.inline:
             return
         text = "".join(self.inline)
-        self.inline.clear()
         text = text.strip("\n").rstrip() if state.kind == "code" else _tidy(text)
-        if text.strip():
-            self.sinks[-1].append(_Piece(text, state.kind, state.quotes))
+        blank = not text.strip()
+        links = self.links
+        spans = links.take(self.inline, blank=blank) if links.marks or links.waiting else ()
+        self.inline.clear()
+        if not blank:
+            self.sinks[-1].append(_Piece(text, state.kind, state.quotes, spans))
 
     def end_row(self, state: _State) -> None:
         """Put the cells of the innermost row together."""
@@ -109,7 +116,7 @@ class _Output:
         while not cells[-1]:
             cells.pop()
         text = " | ".join(" ".join(piece.text.replace("\n", " ") for piece in cell) for cell in cells)
-        self.sinks[-1].append(_Piece(text, "row", state.quotes))
+        self.sinks[-1].append(_Piece(text, "row", state.quotes, _links_of_row(cells) if self.links.found else ()))
 
 
 def visible_text(html: str, *, forwards: bool = False, subject: str = "") -> ParsedText:
@@ -135,7 +142,7 @@ def visible_text(html: str, *, forwards: bool = False, subject: str = "") -> Par
             builder.hide(text)
     parsed = builder.parsed()
     found = regions.mark(parsed.text, parsed.blocks, quoted=quoted, forwards=forwards)
-    return ParsedText(parsed.text, parsed.blocks, found, (), parsed.hidden_text)
+    return ParsedText(parsed.text, parsed.blocks, found, (), parsed.hidden_text, output.links.part(len(parsed.text)))
 
 
 def _repeats(title: str, subject: str) -> bool:
@@ -187,6 +194,11 @@ def _leaf(node: LexborNode, tag: str, state: _State, output: _Output) -> None:
         output.hidden.append(_TAG.sub(" ", (node.comment_content or "")[:_LONGEST_UNSEEN]))
     elif tag == "template":
         output.hidden.append(_TAG.sub(" ", (node.html or "")[:_LONGEST_UNSEEN]))
+    elif tag == "map" and state.look.shows:
+        for area in node.css("area[href]"):
+            _link("a", area.attributes, state.look, output)
+            _link("img", {}, state.look, output)
+            output.links.leave(len(output.inline))
 
 
 def _text(text: str, state: _State, output: _Output, *, literal: bool = False) -> None:
@@ -203,6 +215,8 @@ def _enter(node: LexborNode, tag: str, state: _State, ruled: _Rules, output: _Ou
     own = ruled.by_element.get(node.mem_id, {}) if ruled.by_element else {}
     look = _look(tag, attributes, state.look, own, ruled.named)
     if tag not in _BLOCKS:
+        if tag in _LINKING:
+            _link(tag, attributes, look, output)
         return state if look is state.look else _State(look, state.kind, state.quotes)
     output.flush(state)
     if tag == "tr":
@@ -216,8 +230,17 @@ def _enter(node: LexborNode, tag: str, state: _State, ruled: _Rules, output: _Ou
     return _State(look, _KINDS.get(tag, state.kind), quotes)
 
 
+def _link(tag: str, attributes: dict[str, str | None], look: Look, output: _Output) -> None:
+    if tag == "a":
+        output.links.enter(attributes.get("href") or "", len(output.inline), shows=look.shows)
+    elif look.shows:
+        output.links.picture()
+
+
 def _leave(tag: str, state: _State, output: _Output) -> None:
     if tag not in _BLOCKS:
+        if tag == "a":
+            output.links.leave(len(output.inline))
         return
     output.flush(state)
     if tag in ("td", "th") and len(output.sinks) > 1:
@@ -284,10 +307,25 @@ def _is_layout(cell: list[_Piece]) -> bool:
     return len(cell) > 1 and sum(len(piece.text) for piece in cell) > _LAYOUT_CELL
 
 
+def _links_of_row(cells: list[list[_Piece]]) -> tuple[Span, ...]:
+    """The links of *cells*, in the text that they make together: with a bar between each two."""
+    if not any(piece.links for cell in cells for piece in cell):
+        return ()
+    spans: list[Span] = []
+    before = 0
+    for number, cell in enumerate(cells):
+        before += number > 0
+        for piece in cell:
+            spans += [(lead, before + start, before + end) for lead, start, end in piece.links]
+            before += links.solid(piece.text)
+    return tuple(spans)
+
+
 def _build(pieces: list[_Piece], builder: TextBuilder) -> list[tuple[int, int]]:
     """Add the pieces to *builder*; the spans of the quotes that they stand in."""
     spans: dict[int, tuple[int, int]] = {}
     for piece in pieces:
+        before, base = len(builder.pieces), builder.length
         for text in _paragraphs(piece):
             block: Block | None = builder.add(text, piece.kind)
             if block is None:
@@ -295,6 +333,8 @@ def _build(pieces: list[_Piece], builder: TextBuilder) -> list[tuple[int, int]]:
             for quote in piece.quotes:
                 start, _ = spans.get(quote, (block.start, block.end))
                 spans[quote] = (start, block.end)
+        if piece.links:
+            links.place(piece.links, "".join(builder.pieces[before:]), base)
     return list(spans.values())
 
 

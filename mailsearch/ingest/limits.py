@@ -21,7 +21,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import BinaryIO
 
-from mailsearch.hits import Block, Region
+from mailsearch.hits import Block, Link, PartLinks, Region
 from mailsearch.ingest import collecting, mime, minimal
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedMessage, ParsedText
 
@@ -37,7 +37,7 @@ _BYTES_TOGETHER = 1_000_000
 _LENGTH = struct.Struct("!Q")
 _ALLOWED = {
     "mailsearch.ingest.parsed": {"Defect", "ParsedAddress", "ParsedText", "ParsedAttachment", "ParsedMessage"},
-    "mailsearch.hits": {"Authentication", "Block", "Region"},
+    "mailsearch.hits": {"Authentication", "Block", "Link", "PartLinks", "Region"},
     "datetime": {"datetime", "timezone", "timedelta", "date"},
     "builtins": {"frozenset", "set"},
 }
@@ -336,6 +336,8 @@ class _Pickler(pickle.Pickler):
     # What a message has many of goes as a call of its class: a third of what the way of data classes costs.
     dispatch_table = copyreg.dispatch_table.copy() | {
         Block: lambda one: (Block, (one.start, one.end, one.kind)),
+        Link: lambda one: (Link, (one.start, one.end, one.target)),
+        PartLinks: lambda one: (PartLinks, (one.kept, one.more)),
         Region: lambda one: (Region, (one.start, one.end, one.kind, one.said_by)),
         ParsedAddress: lambda one: (ParsedAddress, (one.role, one.name, one.address)),
         Defect: lambda one: (Defect, (one.code, one.part, one.explanation)),

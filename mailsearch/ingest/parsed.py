@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mailsearch.hits import Authentication, Block, Region
+from mailsearch.hits import NO_LINKS, Authentication, Block, PartLinks, Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,14 @@ class ParsedAddress:
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """Visible text with its structure, and apart from it what the sender hid."""
+    """Visible text with its structure, and apart from it what the sender hid and where links lead."""
 
     text: str
     blocks: tuple[Block, ...] = ()
     regions: tuple[Region, ...] = ()
     page_starts: tuple[int, ...] = ()
     hidden_text: str = ""
+    links: PartLinks = NO_LINKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _COLUMNS = {
         "words_sha256", "container_id", "rfc_message_id", "in_reply_to", "references", "subject", "subject_key",
         "sent_at", "sent_offset", "received_at", "date_disputed", "language", "list_id", "spf", "dkim", "dmarc", "size",
         "flags", "attachment_count", "body_text", "body_blocks", "body_regions", "hidden_text", "alternatives_differ",
-        "text_version", "defects", "extras",
+        "text_version", "defects", "extras", "body_links",
     ),
     "rawmessage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "data"),
     "participant": (
@@ -41,6 +41,7 @@ _COLUMNS = {
     "attachment": (
         "id", "tenant_id", "mailbox_id", "quarantined", "message_id", "public_id", "position", "filename",
         "content_type", "size", "state", "text", "blocks", "page_starts", "hidden_text",
+        "links",
     ),
     "searchdocument": ("tenant_id", "mailbox_id", "quarantined", "message_id", "words", "length"),
     "passage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "attachment_id", "start", "end"),
@@ -287,7 +288,7 @@ def _rows(
             (
                 file.number, *head, number, file.public_id, position, found.filename,
                 found.content_type[:255], len(found.content), found.state, found.text.text, _blocks(found.text),
-                array(found.text.page_starts), found.text.hidden_text,
+                array(found.text.page_starts), found.text.hidden_text, _links(found.text),
             )
             for position, (file, found) in enumerate(zip(files, parsed.attachments, strict=True))
         ],
@@ -320,6 +321,7 @@ def _message(
         parsed.authentication.dmarc, len(one.mail.data) if container is None else 0, text_array(one.mail.flags),
         len(parsed.attachments), parsed.body.text, _blocks(parsed.body), _regions(parsed.body), parsed.body.hidden_text,
         parsed.alternatives_differ, TEXT_VERSION, _defects(one.defects), json.dumps(extras) if extras else "{}",
+        _links(parsed.body),
     )  # fmt: skip
 
 
@@ -332,6 +334,13 @@ def _regions(text: ParsedText) -> str:
     if not text.regions:
         return "[]"
     return json.dumps([[region.start, region.end, region.kind, region.said_by] for region in text.regions])
+
+
+def _links(text: ParsedText) -> str:
+    links = text.links
+    if not links.kept and not links.more:
+        return "{}"
+    return json.dumps({"kept": [[link.start, link.end, link.target] for link in links.kept], "more": links.more})
 
 
 def _defects(defects: Sequence[Defect]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
-from mailsearch.hits import AttachmentInfo, Block, MessageHead, MessageText, PartText, Region
+from mailsearch.hits import AttachmentInfo, Block, Link, MessageHead, MessageText, PartLinks, PartText, Region
 from mailsearch.scope import Scope
 from mailsearch.search import heads
 from mailsearch.search.narrowing import message_ids
@@ -29,6 +29,14 @@ FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id WH
 _RAW = """
 SELECT r.data FROM mailsearch_rawmessage r JOIN mailsearch_message m ON m.id = r.message_id
 WHERE m.public_id = %(asked)s AND {}
+"""
+_LINKS = """
+SELECT m.public_id, 'body', m.body_links FROM mailsearch_message m
+WHERE m.public_id = ANY(%(asked)s) AND m.body_links <> '{{}}' AND {}
+UNION ALL
+SELECT m.public_id, 'attachment:' || a.public_id, a.links
+FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id
+WHERE m.public_id = ANY(%(asked)s) AND a.links <> '{{}}' AND {}
 """
 # From the attachment's message up through the messages that it is inside of; `path` says which of the messages inside
 # each one leads down again.
@@ -85,6 +93,23 @@ async def thread(scope: Scope, thread_id: str) -> tuple[MessageText, ...] | None
         ids = [row[0] for row in await cursor.fetchall()]
         read = await load(conn, scope, ids)
     return tuple(read[one] for one in ids if one in read) or None
+
+
+async def links(scope: Scope, ids: Iterable[str]) -> dict[str, dict[str, PartLinks]]:
+    """Where links of messages lead, by public id and name of the part; parts without links are left out.
+
+    Read by themselves and by those alone who show them to a person or a service: whole messages go to models, too.
+    """
+    condition, values = scope.condition("m")
+    found: dict[str, dict[str, PartLinks]] = {}
+    async with scope.reading() as conn:
+        cursor = await conn.execute(
+            sql.SQL(_LINKS).format(condition, condition), values | {"asked": list(map(_clean, ids))}
+        )
+        for message_id, part, stored in await cursor.fetchall():
+            kept = tuple(Link(*one) for one in stored["kept"])
+            found.setdefault(message_id, {})[part] = PartLinks(kept, stored["more"])
+    return found
 
 
 async def attachment(scope: Scope, attachment_id: str) -> tuple[MessageHead, PartText, AttachmentInfo] | None:

@@ -16,6 +16,7 @@ GOLF = Letter(
     to=("jo@brandt.example",),
     received_at=datetime(2026, 3, 14, 8, 12, 7, tzinfo=UTC),
     dmarc="pass",
+    links=(("the photos", "https://nordlicht.example/claims/77-4410"),),
 )
 GARDEN = Letter(
     "The roses are cut and the Golf club sends its regards.",

@@ -31,11 +31,16 @@ from tests.standins.scripted_model import ScriptedModel, answers, declares, sear
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Places of words that stand in nothing else, each in another place of the message.
-WORDS = ("subject", "body", "sender", "address", "file", "attached", "id")
+WORDS = ("subject", "body", "sender", "address", "file", "attached", "id", "link", "linked")
 BODY = """--cut
-Content-Type: text/plain
+Content-Type: text/html
 
-{quote}
+<p>{quote}</p><p><a href="https://stove.example/{link}">Its papers</a></p>
+--cut
+Content-Type: text/html; name="papers.html"
+Content-Disposition: attachment; filename="papers.html"
+
+<p><a href="https://stove.example/{linked}">More papers</a></p>
 --cut
 Content-Type: text/plain; name="{file}.txt"
 Content-Disposition: attachment; filename="{file}.txt"

@@ -56,6 +56,8 @@ class Letter:
     container: Message | None = None
     size: int = 1000
     hidden: str = ""
+    # Words of the body and where they lead.
+    links: Sequence[tuple[str, str]] = ()
 
 
 @dataclass
@@ -126,6 +128,11 @@ class Office:
                 )
 
 
+def _links(letter: Letter) -> dict[str, object]:
+    places = [(letter.body.index(words), words, target) for words, target in letter.links]
+    return {"kept": [[start, start + len(words), target] for start, words, target in places], "more": 0}
+
+
 def _store(tenant: Tenant, mailbox: Mailbox, folder: Folder, letter: Letter) -> Message:
     number = next(_numbers)
     received = letter.received_at or START + timedelta(hours=number)
@@ -151,6 +158,7 @@ def _store(tenant: Tenant, mailbox: Mailbox, folder: Folder, letter: Letter) -> 
         body_blocks=[[0, len(letter.body), "paragraph"]],
         body_regions=[[len(letter.body) + 2, len(text), "quoted", ""]] if letter.quoted else [],
         hidden_text=letter.hidden,
+        body_links=_links(letter),
     )
     RawMessage.objects.create(**common, message=message, data=zlib.compress(text.encode()))
     people = [("from", letter.sender), *(("to", one) for one in letter.to), *(("cc", one) for one in letter.cc)]

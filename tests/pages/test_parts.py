@@ -43,24 +43,24 @@ def test_quoted_text_is_folded_unless_it_is_cited() -> None:
     part = PartText("body", text, regions=(Region(5, 21, "quoted", "Ann"),))
     folded = window(part, None, 0)
     assert [(one.kind, one.folded) for one in folded.segments] == [("own", False), ("quoted", True), ("own", False)]
-    assert "".join(piece for one in folded.segments for piece, _ in one.pieces) == text
+    assert "".join(piece for one in folded.segments for piece, *_ in one.pieces) == text
     cited = window(part, Span(7, 20), 0)
     assert not cited.segments[1].folded
-    assert [piece for one in cited.segments for piece, marked in one.pieces if marked] == [text[7:20]]
+    assert [piece for one in cited.segments for piece, marked, _ in one.pieces if marked] == [text[7:20]]
 
 
 def test_a_long_text_is_shown_around_its_citation_and_can_be_read_on() -> None:
     part = PartText("body", "x" * 1_000_000)
     found = window(part, Span(500_000, 500_010), 0)
     assert found.start < 500_000 < found.end
-    assert sum(len(piece) for one in found.segments for piece, _ in one.pieces) == WINDOW
+    assert sum(len(piece) for one in found.segments for piece, *_ in one.pieces) == WINDOW
     assert (found.earlier, found.later) == (found.start - WINDOW, found.end)
     assert window(part, None, 10**9).segments == ()
 
 
 def test_a_span_over_the_edge_of_regions_is_marked_in_both() -> None:
     part = PartText("body", "abcdef", regions=(Region(3, 6, "signature"),))
-    marked = [piece for one in window(part, Span(1, 5), 0).segments for piece, hit in one.pieces if hit]
+    marked = [piece for one in window(part, Span(1, 5), 0).segments for piece, hit, _ in one.pieces if hit]
     assert marked == ["bc", "de"]
 
 

@@ -15,7 +15,7 @@ from agentic.web.pages.message_text import Span
 from agentic.web.pages.opening import opened, shown
 from agentic.web.pages.readers import Reader
 from agentic.workers import in_worker
-from mailsearch.hits import Filters, MessageHead, MessageText, PartText
+from mailsearch.hits import NO_LINKS, Filters, MessageHead, MessageText, PartText
 from mailsearch.models import Membership, Message
 from mailsearch.scope import Scope
 from mailsearch.search import listing, reading
@@ -54,6 +54,7 @@ async def message(request: HttpRequest, reader: Reader, message: str) -> HttpRes
     assert part is not None
     start, end = _offset(request, "start"), _offset(request, "end")
     span = Span(start, end) if start is not None and end is not None and start < end <= len(part.text) else None
+    links = (await reading.links(scope, [message])).get(message, {}).get(part.name, NO_LINKS)
     thread = await listing.messages(scope, Filters(threads=(text.head.thread_id,)), limit=listing.MOST)
     if others := [head.message_id for head in thread.heads if head.message_id != message]:
         # Beside it stand who wrote in its thread, and when.
@@ -63,7 +64,8 @@ async def message(request: HttpRequest, reader: Reader, message: str) -> HttpRes
         "head": text.head,
         "part": part,
         "subject_span": span if part.name == "subject" else None,
-        "window": message_text.window(part, span, _offset(request, "at") or 0),
+        "window": message_text.window(part, span, _offset(request, "at") or 0, links.kept),
+        "links_left_out": links.more,
         "span": span,
         "unseen": await in_worker(_unseen, scope, text),
         "attachments": _attachments(text),
