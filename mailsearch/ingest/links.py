@@ -15,8 +15,10 @@ from mailsearch.hits import Link, PartLinks
 # Links that are kept of one part, and the characters kept of the target of each.
 MOST_LINKS = 200
 LONGEST_TARGET = 2_000
-# Tables let links stand inside of links.
-_MOST_OPEN = 8
+# Tables let links stand inside of links. Each that is open is noted with every block that it goes over.
+_MOST_OPEN = 2
+# Characters of a text in which the words of another one's links are looked for.
+_LOOKED_AT = 1_000_000
 # Occurrences of a link's words that are looked at to find one that is no part of a longer word.
 _TRIES = 5
 _SCHEME = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
@@ -56,13 +58,14 @@ class Links:
     more: int = 0
     marks: list[_Mark] = field(default_factory=list)
     _open: list[_Mark | None] = field(default_factory=list)
+    _going_on: int = 0
     # Without words of their own: they stand where the next block begins.
     waiting: list[Lead] = field(default_factory=list)
 
     def enter(self, href: str, at: int, *, shows: bool) -> None:
         """A link begins at place *at* of the inline text. One that no reader sees is passed over."""
         target = target_of(href) if href and shows else ""
-        if target and (len(self.found) >= MOST_LINKS or len(self._open) >= _MOST_OPEN):
+        if target and (len(self.found) >= MOST_LINKS or self._going_on >= _MOST_OPEN):
             self.more += 1
             target = ""
         if not target:
@@ -72,12 +75,14 @@ class Links:
         self.found.append(mark.lead)
         self.marks.append(mark)
         self._open.append(mark)
+        self._going_on += 1
 
     def leave(self, at: int) -> None:
         """The innermost link ends at place *at*."""
         mark = self._open.pop() if self._open else None
         if mark is not None:
             mark.end = at
+            self._going_on -= 1
 
     def picture(self) -> None:
         """An image that a reader sees stands here."""
@@ -168,7 +173,7 @@ def moved(links: PartLinks, source: str, text: str) -> PartLinks:
     """
     if not links.kept:
         return links
-    flat, at, kept = text.replace("\n", " "), 0, []
+    flat, at, kept = text[:_LOOKED_AT].replace("\n", " "), 0, []
     for one in links.kept:
         words = source[one.start : one.end].replace("\n", " ")
         start = _find(flat, words, at) if words else -1
