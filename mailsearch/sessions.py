@@ -33,6 +33,8 @@ Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 _ONLY_WHERE_ASKED = 1 << 30
 # How long a pool that opens waits for its first session.
 _READY_SECONDS = 5.0
+# How long somebody waits for a session of a pool.
+_POOL_SECONDS = 30.0
 _BEGIN_AT_ONE_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
 # Whoever holds tables alone keeps searches waiting, and nobody else.
 _WARM = """
@@ -177,10 +179,8 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         dsn(),
         min_size=1,
         max_size=size or settings.PM_POOL_SIZE,
-        timeout=30,
+        timeout=_POOL_SECONDS,
         open=False,
-        # Else each of them fails one request after the database was restarted.
-        check=_check,
         configure=_warm,
         kwargs={"prepare_threshold": _ONLY_WHERE_ASKED, "autocommit": True},
     )
@@ -201,7 +201,7 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
     opened = _pools.get(asyncio.get_running_loop())
     if opened is not None:
         began = time.perf_counter()
-        async with opened.connection() as conn:
+        async with _lent(opened) as conn:
             POOL_WAIT_SECONDS.observe(time.perf_counter() - began)
             try:
                 yield conn
@@ -222,8 +222,26 @@ async def _warm(conn: AsyncConnection[TupleRow]) -> None:
         await conn.execute(_WARM)
 
 
-async def _check(conn: AsyncConnection[TupleRow]) -> None:
-    """Raise OperationalError where the server has closed its end of a connection that waits in the pool.
+@asynccontextmanager
+async def _lent(opened: Pool) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    """A connection of the pool that the server still holds. After a restart of the database no other may be lent, else
+    each fails one request. Raises PoolTimeout."""
+    until = time.monotonic() + _POOL_SECONDS
+    conn = await opened.getconn()
+    # The pool would do this for us, and wait ever longer after each that is lost: half a minute for five of them.
+    while not await _is_sound(conn):
+        await conn.close()
+        await opened.putconn(conn)
+        conn = await opened.getconn(until - time.monotonic())
+    try:
+        async with conn:
+            yield conn
+    finally:
+        await opened.putconn(conn)
+
+
+async def _is_sound(conn: AsyncConnection[TupleRow]) -> bool:
+    """Whether the server has not closed its end of a connection that waited in the pool.
 
     A server says nothing to who asked nothing, unless it ends: only where there is something to read is it asked, so
     that most who take a connection make no trip for this.
@@ -231,7 +249,11 @@ async def _check(conn: AsyncConnection[TupleRow]) -> None:
     poller = select.poll()
     poller.register(conn.pgconn.socket, select.POLLIN)
     if poller.poll(0):
-        await AsyncConnectionPool.check_connection(conn)
+        try:
+            await AsyncConnectionPool.check_connection(conn)
+        except psycopg.Error:
+            return False
+    return True
 
 
 async def _abandon(conn: AsyncConnection[TupleRow]) -> None:

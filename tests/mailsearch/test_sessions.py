@@ -109,3 +109,24 @@ def test_a_session_serves_while_somebody_holds_what_searches_need(owner_conninfo
                 return await asked.fetchone()
 
     assert asyncio.run(served()) == ("0",)
+
+
+def test_after_all_sessions_of_a_pool_were_ended_the_next_is_had_at_once(owner_conninfo: str) -> None:
+    async def hold(all_there: asyncio.Barrier) -> None:
+        async with session(Binding()):
+            await all_there.wait()
+
+    async def served() -> tuple[Any, ...] | None:
+        async with pool(size=6):
+            all_there = asyncio.Barrier(6)
+            await asyncio.gather(*(hold(all_there) for _ in range(6)))
+            async with await psycopg.AsyncConnection.connect(owner_conninfo) as conn:
+                await conn.execute(
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND usename LIKE '%app'"
+                )
+            # Half a minute is what a pool waits that pauses after each session that it finds ended.
+            async with asyncio.timeout(20), session(Binding()) as conn:
+                return await (await conn.execute("SELECT 1")).fetchone()
+
+    assert asyncio.run(served()) == (1,)
