@@ -11,6 +11,7 @@ from agentic.callers import Principal
 from agentic.chain import state
 from agentic.core.ports import Prompt, Reply
 from agentic.models import AgentPolicy, Run, RunState
+from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound, pool
 from tests.agentic.asking import QUESTION, ask, asked, insurer_accepts, read, run, unwritable
 from tests.agentic.cast import house
@@ -105,7 +106,7 @@ def test_a_run_that_was_closed_by_others_gives_no_answer_to_its_caller() -> None
     jo = home.jo.principal
 
     async def close_then_answer(prompt: Prompt) -> Reply:
-        await asyncio.to_thread(RunState.objects.filter(tenant=jo.tenant).update, status="interrupted")
+        await in_worker(RunState.objects.filter(tenant=jo.tenant).update, status="interrupted")
         return answers(TRUE)(prompt)
 
     with pytest.raises(runs.AuditUnavailable):
@@ -225,7 +226,7 @@ def test_a_start_that_cannot_be_written_leaves_in_time_and_no_run_behind(owner_c
         with unwritable(owner_conninfo), pytest.raises(runs.AuditUnavailable):
             await runs.start(jo, runs.Ask(QUESTION, max_seconds=1.0), runs.Models(insurer_accepts()))
         # The lock may end before the database hears that nobody waits for it.
-        while await asyncio.to_thread(under_way.exists):  # noqa: ASYNC110
+        while await in_worker(under_way.exists):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     run(refused())

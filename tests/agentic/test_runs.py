@@ -10,6 +10,7 @@ from agentic import runs
 from agentic.callers import revoke_key
 from agentic.core.ports import ModelFault, Prompt, Reply
 from agentic.models import AgentPolicy, Run, TraceEvent
+from agentic.workers import in_worker
 from mailsearch.models import Grant, Message
 from mailsearch.sessions import Binding, bound, pool
 from tests.agentic.asking import QUESTION, ask, asked, insurer_accepts, read, run
@@ -179,7 +180,7 @@ def test_a_right_withdrawn_while_the_model_writes_removes_what_rests_on_it(withd
     home = house()
 
     async def answer_late(prompt: Prompt) -> Reply:
-        await asyncio.to_thread(withdraw, home)
+        await in_worker(withdraw, home)
         return answers(TRUE)(prompt)
 
     response = asked(home.jo.principal, ScriptedModel(searches("Golf liability"), answer_late))
@@ -238,7 +239,7 @@ def test_every_act_is_on_record_before_it_is_done() -> None:
             return list(TraceEvent.objects.filter(tenant=jo.tenant).order_by("seq").values_list("event", flat=True))
 
     async def look(prompt: Prompt) -> Reply:
-        written.append(await asyncio.to_thread(trace))
+        written.append(await in_worker(trace))
         return searches("Golf liability") if len(written) == 1 else answers(TRUE)(prompt)
 
     asked(jo, ScriptedModel(look))

@@ -15,6 +15,7 @@ from agentic.callers import Principal, revoke_key
 from agentic.core.events import Cut
 from agentic.core.ports import Prompt, Reply
 from agentic.models import AgentPolicy
+from agentic.workers import in_worker
 from mailsearch.sessions import piped, pool
 from tests.agentic.asking import QUESTION, insurer_accepts, run
 from tests.agentic.cast import House, house
@@ -113,7 +114,7 @@ def test_all_watchers_of_a_run_end_with_their_key_and_hear_nothing_that_was_writ
             await recorder.record([TOLD])
             streams = [stream.follow(jo.principal, public_id) for _ in range(50)]
             heard = [await _numbers(frames, 1) for frames in streams]
-            await asyncio.to_thread(revoke_key, jo.key)
+            await in_worker(revoke_key, jo.key)
             await recorder.record([TOLD])
             await asyncio.gather(*map(_rest, streams))
             await finishing.close_quietly(recorder, "interrupted", "interrupted")
@@ -135,7 +136,7 @@ def test_a_reader_who_takes_long_between_two_events_is_told_no_more_after_its_ke
             await recorder.record([TOLD] * 5)
             frames = stream.follow(jo.principal, public_id)
             heard = await _numbers(frames, 1)
-            await asyncio.to_thread(revoke_key, jo.key)
+            await in_worker(revoke_key, jo.key)
             await asyncio.sleep(1.01)
             return heard + [number async for frame in frames for number in _told(frame)]
 
