@@ -2,7 +2,8 @@
 
 import psycopg
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connections
+from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg_pool import PoolTimeout
 
 from agentic.web import problems
@@ -27,8 +28,10 @@ def test_after_a_restart_of_the_database_no_request_fails(service: Service, owne
     home = house()
     home.office.post("family", Letter("The boat leaves at noon.", subject="Boat"))
     # What other tests needed at once waits in Django's pool, which takes a longer pause after each that it finds ended.
-    connection.close()
-    connection.close_pool()
+    django = connections["default"]
+    assert isinstance(django, DatabaseWrapper)
+    django.close()
+    django.close_pool()
     with service.client(home.jo.headers) as client:
         for mode in ("keyword", "hybrid"):
             body = {"query": "boat", "mode": mode}
