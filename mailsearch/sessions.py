@@ -9,7 +9,6 @@ the one session; both are psycopg's own, since Django's async ORM would run para
 """
 
 import asyncio
-import select
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mailsearch.meters import POOL_WAIT_SECONDS
+from mailsearch.soundness import is_quiet
 
 Pool = AsyncConnectionPool[AsyncConnection[TupleRow]]
 # Statements are prepared where they say so, and by themselves never: a plan that suits every caller's scope suits none.
@@ -224,15 +224,8 @@ async def _warm(conn: AsyncConnection[TupleRow]) -> None:
 
 @asynccontextmanager
 async def _lent(opened: Pool) -> AsyncIterator[AsyncConnection[TupleRow]]:
-    """A connection of the pool that the server still holds. After a restart of the database no other may be lent, else
-    each fails one request. Raises PoolTimeout."""
-    until = time.monotonic() + _POOL_SECONDS
-    conn = await opened.getconn()
-    # The pool would do this for us, and wait ever longer after each that is lost: half a minute for five of them.
-    while not await _is_sound(conn):
-        await conn.close()
-        await opened.putconn(conn)
-        conn = await opened.getconn(until - time.monotonic())
+    """A connection of the pool that the server still holds: any other fails one request. Raises PoolTimeout."""
+    conn = await _sound_one(opened)
     try:
         async with conn:
             yield conn
@@ -240,19 +233,27 @@ async def _lent(opened: Pool) -> AsyncIterator[AsyncConnection[TupleRow]]:
         await opened.putconn(conn)
 
 
-async def _is_sound(conn: AsyncConnection[TupleRow]) -> bool:
-    """Whether the server has not closed its end of a connection that waited in the pool.
-
-    A server says nothing to who asked nothing, unless it ends: only where there is something to read is it asked, so
-    that most who take a connection make no trip for this.
-    """
-    poller = select.poll()
-    poller.register(conn.pgconn.socket, select.POLLIN)
-    if poller.poll(0):
+async def _sound_one(opened: Pool) -> AsyncConnection[TupleRow]:
+    until = time.monotonic() + _POOL_SECONDS
+    while True:
+        conn = await opened.getconn(until - time.monotonic())
         try:
-            await AsyncConnectionPool.check_connection(conn)
-        except psycopg.Error:
-            return False
+            if await _is_sound(conn):
+                return conn
+        except asyncio.CancelledError:
+            await opened.putconn(conn)
+            raise
+        await conn.close()
+        await opened.putconn(conn)
+
+
+async def _is_sound(conn: AsyncConnection[TupleRow]) -> bool:
+    if is_quiet(conn):
+        return True
+    try:
+        await AsyncConnectionPool.check_connection(conn)
+    except psycopg.Error:
+        return False
     return True
 
 

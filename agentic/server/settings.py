@@ -109,13 +109,11 @@ def _database() -> dict[str, Any]:
 
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "agentic.server.database",
         **_database(),
         # The ORM composes its statements anew: one that is prepared is rarely asked again.
         "OPTIONS": {"prepare_threshold": None, "pool": {"min_size": 0, "max_size": PM_POOL_SIZE, "timeout": 10}},
         "CONN_MAX_AGE": 0,
-        # Else each connection of the pool fails one request after the database was restarted.
-        "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
     }
 }

@@ -1,9 +1,11 @@
 """Connections that the database has closed: nobody is told of them, and what can't be reached is said to be so."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
-from django.db import InterfaceError, OperationalError, connections
-from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 from agentic.web import problems
@@ -24,14 +26,26 @@ def _end_all_sessions(owner_conninfo: str) -> int:
     return len(rows)
 
 
+def _fill_the_pool() -> None:
+    """Have as many connections of Django's pool waiting as a busy service has."""
+    all_there = threading.Barrier(6)
+
+    def hold() -> None:
+        try:
+            connection.ensure_connection()
+            all_there.wait(30)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as workers:
+        for one in [workers.submit(hold) for _ in range(6)]:
+            one.result()
+
+
 def test_after_a_restart_of_the_database_no_request_fails(service: Service, owner_conninfo: str) -> None:
     home = house()
     home.office.post("family", Letter("The boat leaves at noon.", subject="Boat"))
-    # What other tests needed at once waits in Django's pool, which takes a longer pause after each that it finds ended.
-    django = connections["default"]
-    assert isinstance(django, DatabaseWrapper)
-    django.close()
-    django.close_pool()
+    _fill_the_pool()
     with service.client(home.jo.headers) as client:
         for mode in ("keyword", "hybrid"):
             body = {"query": "boat", "mode": mode}
