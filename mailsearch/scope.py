@@ -76,7 +76,6 @@ class Scope:
 
         For messages that a wider scope gave, which left out what is quarantined or deleted.
         """
-        folders = frozenset(self.folder_ids)
         folders, begin, end = frozenset(self.folder_ids), self.received_from, self.received_until
         return frozenset(
             one
