@@ -17,10 +17,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def _end_all_sessions(owner_conninfo: str) -> int:
-    """End what the application holds open, as a restart of the database does."""
+    """End what the application holds open, as a restart of the database does, and wait until it is ended: one that
+    ends while a request uses it fails that request."""
     with psycopg.connect(owner_conninfo, autocommit=True) as conn:
         rows = conn.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND usename LIKE '%app'"
         ).fetchall()
     return len(rows)
