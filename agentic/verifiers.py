@@ -172,6 +172,7 @@ class _Child:
             cwd="/",
         )
         self.calls = 0
+        self._killed = False
         for pipe in (self._requests, self._results):
             os.set_blocking(pipe.fileno(), False)
 
@@ -181,7 +182,8 @@ class _Child:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        # Whoever was killed ends a moment later, and until then looks as if it could be asked again.
+        return not self._killed and self._process.poll() is None
 
     @property
     def _requests(self) -> BinaryIO:
@@ -210,6 +212,7 @@ class _Child:
 
     def kill(self) -> None:
         """End the process at once. What reads from it sees its end."""
+        self._killed = True
         with contextlib.suppress(OSError):
             self._process.kill()
 
