@@ -80,6 +80,23 @@ class Found:
         self.encrypted |= other.encrypted
         self.differ |= other.differ
 
+    def beside(self, other: "Found") -> None:
+        """Add what a container holds as the body: the text where there is none, else what it alone tells."""
+        text = other.text
+        if not text.text.strip():
+            return
+        self.spare.append(text)
+        self.differ |= other.differ
+        own = join(piece for _, piece in self.pieces)
+        if not own.text.strip():
+            return
+        self.differ |= words.differ(own.text, text.text)
+        self.hidden += filter(None, [text.hidden_text])
+        if text.links.kept:
+            kind, piece = self.pieces[-1]
+            added = links.together([piece.links, links.moved(text.links, text.text, piece.text)])
+            self.pieces[-1] = kind, replace(piece, links=added)
+
     @property
     def text(self) -> ParsedText:
         """The pieces as one text."""
@@ -255,6 +272,13 @@ class _Reader:
         delsp = entity.parameters.get("delsp", "").lower() == "yes"
         parsed = plain.visible_text(text, flowed=flowed, delsp=delsp, forwards=self.forwards)
         found.pieces.append(("plain", parsed))
+
+
+def chosen(plain_text: ParsedText, html_text: ParsedText) -> Found:
+    """What a message says that has these two forms; either may be empty."""
+    found = Found()
+    _choose([Found([("plain", plain_text)]), Found([("html", html_text)])], found)
+    return found
 
 
 def _choose(children: list[Found], found: Found) -> None:

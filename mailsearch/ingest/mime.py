@@ -188,7 +188,7 @@ class _Parser:
             return [_as_attachment(name, kind, data, inner)], [inner]
         opened = _open_tnef(data)
         if opened is not None:
-            found.spare.append(opened.text)
+            found.beside(opened.body)
             return [self._file(title, _OCTETS, content) for title, content in opened.files], []
         if kind == "text/calendar" or name.lower().endswith(".ics"):
             found.facts |= {key: value for key, value in invitations.read(data).facts.items() if key not in found.facts}

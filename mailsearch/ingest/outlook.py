@@ -22,7 +22,7 @@ from oxmsg.storage import Storage
 
 from mailsearch.ingest import charset as charsets
 from mailsearch.ingest import outlook_properties
-from mailsearch.ingest.attachments import rtf, tnef
+from mailsearch.ingest.attachments import encapsulated, rtf, tnef
 from mailsearch.ingest.outlook_properties import Values
 
 SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -157,12 +157,22 @@ def _body(values: Values) -> MIMEMultipart:
     both = MIMEMultipart("alternative")
     plain, html = values.text(_BODY), _html(values)
     packed = values.binary(_RTF)
-    if not plain.strip() and not html.strip() and packed:
-        plain = rtf.read(tnef.unpack_rtf(packed))[1].text
+    if packed and not html.strip():
+        plain, html = _of_rtf(tnef.unpack_rtf(packed), plain)
     for text, kind in ((plain, "plain"), (html, "html")):
         if text.strip() or (kind == "plain" and not html):
             both.attach(MIMEText(text.encode("utf-8", "replace").decode(), kind, _UTF8))  # type: ignore[arg-type]
     return both
+
+
+def _of_rtf(source: bytes, plain: str) -> tuple[str, str]:
+    """The body as text and as HTML: what the RTF was made from, and the text of RTF only where there is no other."""
+    made_from = encapsulated.original(source)
+    if made_from is not None and made_from.kind == "html":
+        return plain, made_from.text
+    if plain.strip():
+        return plain, ""
+    return (made_from.text if made_from is not None else rtf.read(source)[1].text), ""
 
 
 def _html(values: Values) -> str:

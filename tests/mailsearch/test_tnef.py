@@ -45,7 +45,7 @@ def body(text: bytes) -> bytes:
 )
 def test_names_and_text_are_in_the_code_page_of_the_container(page: int, codec: str, name: str, text: str) -> None:
     opened = tnef.open_container(container(body(text.encode(codec)), file(name.encode(codec), b"Slate."), page=page))
-    assert (opened.text.text, opened.files) == (text, ((name, b"Slate."),))
+    assert (opened.body.text.text, opened.files) == (text, ((name, b"Slate."),))
 
 
 def test_a_long_name_wins() -> None:
@@ -57,7 +57,7 @@ def test_what_a_broken_attribute_stands_beside_is_read() -> None:
     broken = attribute(1, 0x8000, b"\4\0\x10\0\3\0\3\0abcdef")
     whole = container(broken, body(b"Words."), file(b"a.txt", b"alpha"), file(b"b.txt", b"beta words"))
     opened = tnef.open_container(whole[:-6])
-    assert (opened.text.text, opened.files) == ("Words.", (("a.txt", b"alpha"), ("b.txt", b"beta w")))
+    assert (opened.body.text.text, opened.files) == ("Words.", (("a.txt", b"alpha"), ("b.txt", b"beta w")))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_a_broken_attribute_stands_beside_is_read() -> None:
 )
 def test_a_body_is_read_in_each_of_its_forms(listed: tuple[int, int, bytes]) -> None:
     opened = tnef.open_container(container(attribute(1, 0x9003, properties(listed))))
-    assert opened.text.text == "The roof is done."
+    assert opened.body.text.text == "The roof is done."
 
 
 def test_a_message_inside_is_read_with_its_files() -> None:

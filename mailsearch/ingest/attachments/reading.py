@@ -66,7 +66,7 @@ def _read_tnef(content: bytes) -> tuple[str, ParsedText]:
     opened = tnef.open_container(content)
     if not opened.sound:
         return "corrupt", _EMPTY
-    text = archives.join_members(opened.text, ((name, _read_member(data, name)[1]) for name, data in opened.files))
+    text = archives.join_members(opened.body.text, ((name, _read_member(data, name)[1]) for name, data in opened.files))
     return ("ok" if text.text else "empty"), text
 
 

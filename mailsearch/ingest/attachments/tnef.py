@@ -5,19 +5,18 @@ from dataclasses import dataclass
 
 import tnefparse
 
-from mailsearch.ingest import charset, headers, html, plain
-from mailsearch.ingest.attachments import rtf, tnef_pieces
-from mailsearch.ingest.parsed import ParsedText
+from mailsearch.ingest import bodies, charset, headers, html, plain
+from mailsearch.ingest.attachments import encapsulated, rtf, tnef_pieces
+from mailsearch.ingest.bodies import Found
 
 _MOST_FILES = 500
-_EMPTY = ParsedText("")
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
     """What a TNEF container holds. `sound` is False where it could not be read."""
 
-    text: ParsedText
+    body: Found
     files: tuple[tuple[str, bytes], ...]
     sound: bool = True
 
@@ -27,7 +26,9 @@ def open_container(content: bytes) -> Opened:
     try:
         container = tnefparse.TNEF(content, do_checksum=False)
         files = tuple((_name(one), bytes(one.data or b"")) for one in container.attachments[:_MOST_FILES])
-        return Opened(_text(container), files)
+        page = str(container.codepage or "")
+        packed = bytes(getattr(container, "_rtfbody", None) or b"")
+        return Opened(_body(_decoded(container.body, page), _decoded(container.htmlbody, page), packed), files)
     # The library raises whatever its arithmetic on broken lengths raises.
     except Exception:  # noqa: BLE001
         return _piecewise(content)
@@ -36,29 +37,28 @@ def open_container(content: bytes) -> Opened:
 def _piecewise(content: bytes) -> Opened:
     pieces = tnef_pieces.read(content)
     files = tuple((headers.safe_filename(one.name), one.content) for one in pieces.files[:_MOST_FILES])
-    text = plain.visible_text(charset.clean(pieces.text))
-    if not text.text.strip() and pieces.html:
-        text = html.visible_text(pieces.html)
-    if not text.text.strip() and pieces.packed_rtf:
-        text = rtf.read(unpack_rtf(pieces.packed_rtf))[1]
-    return Opened(text, files, sound=bool(files or text.text.strip()))
+    body = _body(charset.clean(pieces.text), pieces.html, pieces.packed_rtf)
+    return Opened(body, files, sound=bool(files or body.text.text.strip()))
 
 
 def _name(attachment: tnefparse.TNEFAttachment) -> str:
     return headers.safe_filename(str(attachment.long_filename() or attachment.name or "").rstrip("\x00"))
 
 
-def _text(container: tnefparse.TNEF) -> ParsedText:
-    for value, is_html in ((container.body, False), (container.htmlbody, True)):
-        if not value:
-            continue
-        page = str(container.codepage or "")
-        text = charset.clean(value if isinstance(value, str) else charset.decode(bytes(value), page).text)
-        parsed = html.visible_text(text) if is_html else plain.visible_text(text)
-        if parsed.text.strip():
-            return parsed
-    packed = getattr(container, "_rtfbody", None)
-    return rtf.read(unpack_rtf(packed))[1] if packed else _EMPTY
+def _decoded(value: str | bytes | None, page: str) -> str:
+    return charset.clean(value if isinstance(value, str) else charset.decode(bytes(value), page).text) if value else ""
+
+
+def _body(text: str, page: str, packed_rtf: bytes) -> Found:
+    """The body that is given as *text*, as an HTML *page* and as RTF, any of which may be empty."""
+    parsed = plain.visible_text(text)
+    source = unpack_rtf(packed_rtf) if packed_rtf and not page.strip() else b""
+    made_from = encapsulated.original(source) if source else None
+    if made_from is not None and made_from.kind == "html":
+        page = made_from.text
+    elif source and not parsed.text.strip():
+        parsed = plain.visible_text(made_from.text) if made_from is not None else rtf.read(source)[1]
+    return bodies.chosen(parsed, html.visible_text(page)) if page.strip() else Found([("plain", parsed)])
 
 
 def unpack_rtf(packed: bytes) -> bytes:
