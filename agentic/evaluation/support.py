@@ -2,13 +2,14 @@
 
 Readers get the file of `evaluate questions --units FILE` and write rows of `unit` and `label` (`supported`, `partly`,
 `not`; partly counts as not) into files beside it that are named after it: `units.jsonl` has readers `units.ann.jsonl`
-and `units.ben.jsonl`. A unit counts as supported where all readers that are left say so. A reader who is right on less
-than 95 % of the plants is left out. Definitions follow ALCE (Gao et al., EMNLP 2023), per unit.
+and `units.ben.jsonl`. A unit counts as supported where all readers that are left say so; of removed ones it is also
+told how many any reader finds supported. A reader who is right on less than 95 % of the plants is left out, and nobody
+is known to read with care where no plant is false. Definitions follow ALCE (Gao et al., EMNLP 2023), per unit.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,44 +32,45 @@ class Key:
     verdict: str
     support: str
     plant: bool
+    # It stood in an answer, and was not only kept of a draft that made none.
+    shown: bool
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Key":
+        """From a row of the file of keys."""
+        return cls(row["case"], row["verdict"], row["support"], bool(row["plant"]), bool(row.get("shown")))
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One reader's labels by unit, and the share of plants that they got right."""
+    """One reader's labels by unit, and the share of plants that they got right, of all and of the false ones."""
 
     name: str
     labels: Mapping[str, str]
     careful: Share
+    spotted: Share
 
     @property
     def counts(self) -> bool:
-        return self.careful.n > 0 and self.careful.hits >= _CAREFUL * self.careful.n
+        return self.spotted.n > 0 and self.careful.hits >= _CAREFUL * self.careful.n
 
 
 def run(file: Path, options: Mapping[str, Any]) -> Report:
     """Hold the labels beside *file* against its key; `seed` is that of the bootstrap. Raises BadInput."""
-    key = {
-        row["unit"]: Key(row["case"], row["verdict"], row["support"], bool(row["plant"]))
-        for row in _rows(key_of(file), {"unit", "case", "verdict", "support", "plant"})
-    }
+    rows = _rows(key_of(file), {"unit", "case", "verdict", "support", "plant"})
+    key = {row["unit"]: Key.of(row) for row in rows}
     readers = _readers(file, key)
     left = [reader for reader in readers if reader.counts]
     seed = int(options.get("seed") or 0)
-    supported = _supported(key, left)
-    groups = {
-        "kept with a quotation": [u for u, one in key.items() if one.verdict == "kept" and one.support == "quote"],
-        "kept by reference": [u for u, one in key.items() if one.verdict == "kept" and one.support != "quote"],
-        "kept": [u for u, one in key.items() if one.verdict == "kept" and not one.plant],
-        "removed, yet supported": [u for u, one in key.items() if one.verdict != "kept" and not one.plant],
-    }
-    shares = [_share(name, units, supported, key, seed) for name, units in groups.items()]
-    both = [unit for unit in key if len(left) > 1 and all(unit in reader.labels for reader in left)]
+    supported = _supported(key, left, all)
+    shares = _shares(key, supported, _supported(key, left, any), seed)
+    agreement = _agreement(list(supported) if len(left) > 1 else [], left)
     figures: dict[str, object] = {
         "units": sum(not one.plant for one in key.values()),
+        "plants": sum(one.plant for one in key.values()),
         "readers": {reader.name: {**reader.careful.as_json(), "counts": reader.counts} for reader in readers},
         "shares": {share.name: share.as_json() for share in shares},
-        "agreement": _agreement(both, left),
+        "agreement": agreement,
         "unlabelled": [unit for unit in key if not key[unit].plant and unit not in supported],
     }
     return Report(
@@ -79,14 +81,39 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
         differ=tuple(unit for unit in supported if supported[unit] != (key[unit].verdict == "kept")),
         gates={"readers": Gate(len(left), _READERS, "min")},
         figures=figures,
-        lines=tuple(
-            f"{share.name}: {share.hits} of {share.n}, {share.low:.1%} to {share.high:.1%}" for share in shares
-        ),
+        lines=(*_told_of(readers), f"agreement: {agreement or 'not measured'}", *map(_told, shares)),
         plots=(
             Shares("Units that the cited mail supports", tuple(shares)),
             Shares("Plants that each reader got right", tuple(reader.careful for reader in readers)),
         ),
     )
+
+
+def _told_of(readers: Sequence[Reader]) -> Iterator[str]:
+    for reader in readers:
+        left_out = "" if reader.counts else "; left out"
+        yield f"reader {reader.name}: {reader.careful.hits} of {reader.careful.n} plants right{left_out}"
+
+
+def _told(share: Share) -> str:
+    if not share.n:
+        return f"{share.name}: not measured"
+    return f"{share.name}: {share.hits} of {share.n}, {share.low:.1%} to {share.high:.1%}"
+
+
+def _shares(key: Mapping[str, Key], by_all: Mapping[str, bool], by_any: Mapping[str, bool], seed: int) -> list[Share]:
+    """What is told of the labels: precision of kept units by kind of support, and how much was removed wrongly."""
+    kept = [unit for unit, one in key.items() if one.verdict == "kept" and not one.plant]
+    removed = [unit for unit, one in key.items() if one.verdict != "kept" and not one.plant]
+    groups = {
+        "kept with a quotation": ([unit for unit in kept if key[unit].support == "quote"], by_all),
+        "kept by reference": ([unit for unit in kept if key[unit].support != "quote"], by_all),
+        "kept": (kept, by_all),
+        "shown in an answer": ([unit for unit in kept if key[unit].shown], by_all),
+        "removed, yet supported": (removed, by_all),
+        "removed, supported to any": (removed, by_any),
+    }
+    return [_share(name, units, supported, key, seed) for name, (units, supported) in groups.items()]
 
 
 def _share(name: str, units: Sequence[str], supported: Mapping[str, bool], key: Mapping[str, Key], seed: int) -> Share:
@@ -103,12 +130,14 @@ def _share(name: str, units: Sequence[str], supported: Mapping[str, bool], key: 
     return Share(name, sum(labels), len(labels), low, high, "bootstrap by question")
 
 
-def _supported(key: Mapping[str, Key], readers: Sequence[Reader]) -> dict[str, bool]:
-    """Units that every careful reader has labelled, and whether all say that they are supported."""
+def _supported(
+    key: Mapping[str, Key], readers: Sequence[Reader], agreeing: Callable[[Iterable[bool]], bool]
+) -> dict[str, bool]:
+    """Units that every careful reader has labelled, and whether *agreeing* many say that they are supported."""
     if not readers:
         return {}
     return {
-        unit: all(reader.labels[unit] == "supported" for reader in readers)
+        unit: agreeing(reader.labels[unit] == "supported" for reader in readers)
         for unit, one in key.items()
         if not one.plant and all(unit in reader.labels for reader in readers)
     }
@@ -135,14 +164,22 @@ def _readers(file: Path, key: Mapping[str, Key]) -> list[Reader]:
         strange = {label for label in labels.values() if label not in LABELS}
         if strange:
             raise BadInput(f"{path} has labels other than {', '.join(LABELS)}: {', '.join(sorted(map(str, strange)))}")
-        plants = [unit for unit, one in key.items() if one.plant]
-        # A plant that was passed over is no careful reading.
-        right = sum((labels[unit] == "supported") == (key[unit].verdict == "true") for unit in plants if unit in labels)
+        unknown = sorted(labels.keys() - key.keys())
+        if unknown:
+            raise BadInput(f"{path} has labels of units that are none of {file}: {', '.join(map(str, unknown[:5]))}")
         name = path.name.removeprefix(f"{file.stem}.").removesuffix(file.suffix)
-        found.append(Reader(name, labels, Share.exactly(name, right, len(plants))))
+        careful, spotted = _right(name, labels, key, ("true", "false")), _right(name, labels, key, ("false",))
+        found.append(Reader(name, labels, careful, spotted))
     if not found:
         raise BadInput(f"no labels lie beside {file}; a reader's are in {file.stem}.NAME{file.suffix}")
     return found
+
+
+def _right(name: str, labels: Mapping[str, str], key: Mapping[str, Key], kinds: Collection[str]) -> Share:
+    """How many plants of *kinds* are labelled as they are; one that was passed over is no careful reading."""
+    plants = [unit for unit, one in key.items() if one.plant and one.verdict in kinds]
+    right = sum((labels[unit] == "supported") == (key[unit].verdict == "true") for unit in plants if unit in labels)
+    return Share.exactly(name, right, len(plants))
 
 
 def _rows(path: Path, fields: set[str]) -> list[dict[str, Any]]:

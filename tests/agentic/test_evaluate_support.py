@@ -1,6 +1,7 @@
 """Units for readers, their labels read back, intervals, and the page of a report."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,11 +11,15 @@ import pytest
 from django.core.management import call_command
 
 from agentic.core.answer import Citation, Sentence, Verification
+from agentic.core.events import Event, Finished, Found, Verified
 from agentic.core.evidence import EvidenceItem
+from agentic.core.ports import Usage
 from agentic.evaluation import support
 from agentic.evaluation.intervals import clustered, exact
 from agentic.evaluation.page import page
 from agentic.evaluation.plots import Share, Shares, Spread, Stacks
+from agentic.evaluation.questions.asking import asked
+from agentic.evaluation.questions.cases import Case
 from agentic.evaluation.questions.units import Material, key_of, write
 from agentic.evaluation.report import BadInput, Gate, Report
 from mailsearch.hits import Address, MessageHead, MessageText, PartText
@@ -51,7 +56,11 @@ def _evidence() -> dict[str, EvidenceItem]:
     head = MessageHead("msg_1", "thr_1", "1@a.example", "box", "INBOX", "Fees", Address("Ann", "ann@a.example"),
                        (), (), at, at)  # fmt: skip
     body = PartText("body", "\n".join(SENTENCES), (), ())
-    message = MessageText(head, (PartText("subject", "Fees", (), ()), body))
+    # Longer than what is shown whole, and what matters stands far behind.
+    filler = "Nothing of note happened at the quay on that day.\n" * 200
+    scan = PartText("attachment:att_1", f"{filler}The lantern of the pier was sold for 42 crowns.\n{filler}",
+                    filename="ledger.txt")  # fmt: skip
+    message = MessageText(head, (PartText("subject", "Fees", (), ()), body, scan))
     return {"ab2c3d": EvidenceItem("ab2c3d", message, (), (), "")}
 
 
@@ -65,8 +74,15 @@ def _material(cases: int = 10) -> Material:
     )
     material = Material()
     for case in range(cases):
-        material.add(f"q{case}", Verification(sentences, "2"), _evidence())
+        material.add(f"q{case}", [Verification(sentences, "2")], _evidence(), answered=True)
     return material
+
+
+QUESTIONS = {f"q{case}": f"What does thing {case} cost?" for case in range(10)}
+
+
+def _write(file: Path) -> int:
+    return write(file, _material(), QUESTIONS, seed=3)
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
@@ -75,9 +91,10 @@ def _read(file: Path) -> list[dict[str, Any]]:
 
 def test_readers_get_every_unit_with_its_sources_and_no_verdict(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
-    assert write(file, _material(), seed=3) == 33
+    assert _write(file) == 33
     rows, key = _read(file), {row["unit"]: row for row in _read(key_of(file))}
-    assert {name for row in rows for name in row} == {"unit", "text", "sources"}
+    assert {name for row in rows for name in row} == {"unit", "question", "text", "sources"}
+    assert {row["question"] for row in rows} == set(QUESTIONS.values())
     assert not any("[ab2c3d" in row["text"] for row in rows)
     for row in rows:
         assert row["sources"][0]["sender"] == "Ann <ann@a.example>"
@@ -87,6 +104,68 @@ def test_readers_get_every_unit_with_its_sources_and_no_verdict(tmp_path: Path) 
     assert len(true) == 2
     assert all(row["text"] in row["sources"][0]["text"] for row in true)
     assert all(row["text"] not in row["sources"][0]["text"] for row in plants if row not in true)
+    # Nothing in what is shown tells a removed unit from a kept one.
+    kept, removed = ([row for row in rows if (key[row["unit"]]["verdict"] == "kept") is kept] for kept in (True, False))
+    assert {json.dumps(row["sources"]) for row in kept} == {json.dumps(row["sources"]) for row in removed}
+
+
+def _only(sentence: Sentence, *, answered: bool = False, earlier: Sequence[Sentence] = ()) -> Material:
+    material = Material()
+    drafts = [Verification((sentence,), "2"), *(Verification((one,), "2") for one in earlier)]
+    material.add("q0", drafts, _evidence(), answered=answered)
+    return material
+
+
+def test_a_removed_unit_is_shown_with_the_attachment_that_may_bear_it(tmp_path: Path) -> None:
+    text = "The lantern of the pier went for 42 crowns."
+    removed = Sentence(0, f"{text} [ab2c3d]", text, False, reason="fact_not_found")
+    (unit,) = _only(removed).units
+    body, attachment = unit.sources
+    assert (body.part, attachment.part) == ("body", "attachment ledger.txt")
+    assert "sold for 42 crowns" in attachment.text
+    assert attachment.text.startswith("[…]\n")
+    assert attachment.text.endswith("\n[…]")
+    assert len(attachment.text) < 2_000
+
+
+def test_units_of_drafts_that_made_no_answer_are_there_once_and_not_as_shown() -> None:
+    kept = Sentence(0, f"{SENTENCES[1]} [ab2c3d]", SENTENCES[1], True, "quote")
+    first = Sentence(0, "The slip is free [ab2c3d].", "The slip is free.", False, reason="not_found")
+    units = _only(kept, earlier=[kept, first]).units
+    assert [(unit.text, unit.verdict, unit.shown) for unit in units] == [
+        (SENTENCES[1], "kept", False),
+        ("The slip is free.", "not_found", False),
+    ]
+    assert [unit.shown for unit in _only(kept, answered=True, earlier=[kept, first]).units] == [True, False]
+
+
+@pytest.mark.parametrize(("outcome", "reason"), [("insufficient_evidence", "all_removed"), ("budget_exhausted", None)])
+def test_a_run_without_an_answer_gives_the_units_of_all_its_drafts(outcome: Any, reason: str | None) -> None:
+    first = Sentence(0, "The slip is free [ab2c3d].", "The slip is free.", False, reason="not_found")
+    second = Sentence(0, "The tug is free [ab2c3d].", "The tug is free.", False, reason="not_found")
+    drafts = [Verification((one,), "2") for one in (first, second)]
+    events: list[Event] = [
+        Found("search", 1, "call_0", "search", {}, tuple(_evidence().values()), (), 1, "", (), 5),
+        *(Verified(number, number, draft, 5) for number, draft in enumerate(drafts, 1)),
+        Finished(outcome, reason, drafts[1], 2, 1.5, 2, 1, Usage(), 100, "m"),
+    ]
+    case = Case("q0", "What is free?", True, "", (), frozenset(), (), "")
+    units = asked(case, events, replies=2).material.units
+    assert {(unit.text, unit.shown) for unit in units} == {("The slip is free.", False), ("The tug is free.", False)}
+
+
+def test_the_page_to_label_holds_the_rows_and_lets_no_mail_act(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    material = _only(Sentence(0, f"{evil} [ab2c3d]", evil, False, reason="active_content"))
+    write(tmp_path / "units.jsonl", material, {"q0": evil}, seed=0)
+    text = (tmp_path / "units.html").read_text(encoding="utf-8")
+    tags = _Tags()
+    tags.feed(text)
+    assert tags.names.count("script") == 1
+    assert "img" not in tags.names
+    assert "default-src 'none'" in text
+    assert tags.names.count("article") == 3
+    assert "active_content" not in text
 
 
 def _label(file: Path, name: str, careless: bool = False, generous: bool = False) -> None:
@@ -101,7 +180,7 @@ def _label(file: Path, name: str, careless: bool = False, generous: bool = False
 
 def test_labels_give_precision_and_leave_out_who_does_not_look(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
-    write(file, _material(), seed=3)
+    _write(file)
     _label(file, "ann")
     _label(file, "ben", generous=True)
     _label(file, "cat", careless=True)
@@ -113,13 +192,14 @@ def test_labels_give_precision_and_leave_out_who_does_not_look(tmp_path: Path) -
     assert (shares["kept by reference"]["hits"], shares["kept by reference"]["n"]) == (0, 10)
     assert (shares["removed, yet supported"]["hits"], shares["removed, yet supported"]["n"]) == (0, 10)
     agreement: Any = report.figures["agreement"]
-    assert agreement["same"] == pytest.approx(23 / 33, abs=1e-3)
+    assert (agreement["n"], agreement["same"]) == (30, pytest.approx(20 / 30, abs=1e-3))
+    assert (shares["shown in an answer"]["hits"], shares["shown in an answer"]["n"]) == (10, 20)
     assert report.ok
 
 
 def test_who_passes_plants_over_is_no_careful_reader(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
-    write(file, _material(), seed=3)
+    _write(file)
     _label(file, "ann")
     labels = tmp_path / "units.ann.jsonl"
     true = {row["unit"] for row in _read(key_of(file)) if row["verdict"] != "false"}
@@ -128,17 +208,48 @@ def test_who_passes_plants_over_is_no_careful_reader(tmp_path: Path) -> None:
     assert not readers["ann"]["counts"]
 
 
+def test_nobody_is_careful_where_no_plant_is_false(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    _write(file)
+    _label(file, "ann")
+    rows = [row for row in _read(key_of(file)) if row["verdict"] != "false"]
+    key_of(file).write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    labels = tmp_path / "units.ann.jsonl"
+    left = [row for row in _read(labels) if row["unit"] in {one["unit"] for one in rows}]
+    labels.write_text("\n".join(map(json.dumps, left)), encoding="utf-8")
+    readers: Any = support.run(file, {}).figures["readers"]
+    assert not readers["ann"]["counts"]
+
+
+def test_removed_units_that_one_reader_supports_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "units.jsonl"
+    _write(file)
+    _label(file, "ann")
+    _label(file, "ben")
+    key = {row["unit"]: row for row in _read(key_of(file))}
+    rows = _read(tmp_path / "units.ben.jsonl")
+    changed = next(row for row in rows if key[row["unit"]]["verdict"] == "fact_mismatch")
+    changed["label"] = "supported"
+    (tmp_path / "units.ben.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    shares: Any = support.run(file, {}).figures["shares"]
+    assert shares["removed, yet supported"]["hits"] == 0
+    assert shares["removed, supported to any"]["hits"] == 1
+
+
 def test_one_careful_reader_is_too_few(tmp_path: Path) -> None:
     file = tmp_path / "units.jsonl"
-    write(file, _material(), seed=3)
+    _write(file)
     _label(file, "ann")
     assert not support.run(file, {}).ok
 
 
-@pytest.mark.parametrize("text", ["no json", '{"unit": "u0001"}', '{"unit": "u0001", "label": "perhaps"}'])
+@pytest.mark.parametrize(
+    "text",
+    ["no json", '{"unit": "u9999", "label": "not"}', '{"unit": "u0001"}', '{"unit": "u0001", "label": "perhaps"}'],
+)
 def test_labels_that_are_none_are_bad_input(tmp_path: Path, text: str) -> None:
     file = tmp_path / "units.jsonl"
-    write(file, _material(), seed=3)
+    _write(file)
     (tmp_path / "units.ann.jsonl").write_text(text)
     with pytest.raises(BadInput, match=r"units\.ann\.jsonl"):
         support.run(file, {})

@@ -68,7 +68,8 @@ def _write_units(file: Path, cases: Sequence[Case], kept: Kept, seed: int) -> No
     """What was drafted so far, in the order of the cases, so that it is the same however often one went on."""
     there = [kept.questions[case.case_id].asked.material for case in cases if case.case_id in kept.questions]
     units = [unit for one in there for unit in one.units]
-    write(file, Material(units, [sentence for one in there for sentence in one.sentences]), seed)
+    sentences = [sentence for one in there for sentence in one.sentences]
+    write(file, Material(units, sentences), {case.case_id: case.question for case in cases}, seed)
 
 
 def _with_twins(cases: Sequence[Case]) -> Sequence[Case]:

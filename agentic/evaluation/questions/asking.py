@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agentic.core.answer import Verification
-from agentic.core.events import Event, Finished, Found
+from agentic.core.events import Event, Finished, Found, Verified
 from agentic.core.evidence import EvidenceItem
 from agentic.core.loop import Limits, Loop, Question
 from agentic.core.ports import Model, Prompt, Reply, ToolCall
@@ -90,16 +90,20 @@ def asked(case: Case, events: Iterable[Event], replies: int) -> Asked:
     """Read a run's events. Citations are looked up in the evidence as it was read."""
     evidence: dict[str, EvidenceItem] = {}
     finished: Finished | None = None
+    drafts: list[Verification] = []
     for event in events:
         if isinstance(event, Found):
             evidence.update((item.label, item) for item in event.admitted)
+        elif isinstance(event, Verified):
+            drafts.append(event.verification)
         elif isinstance(event, Finished):
             finished = event
     if finished is None:
         raise ValueError("a run must end")
     kept = finished.outcome == "answered"
     material = Material()
-    material.add(case.case_id, finished.verification, evidence)
+    counted = [finished.verification] if finished.verification else []
+    material.add(case.case_id, [*counted, *drafts], evidence, answered=kept)
     return Asked(
         case=case,
         outcome=finished.outcome,
@@ -115,7 +119,7 @@ def asked(case: Case, events: Iterable[Event], replies: int) -> Asked:
         tokens=finished.usage.prompt + finished.usage.completion,
         replies=replies,
         removed=tuple(one.reason or "" for one in finished.verification.removed) if finished.verification else (),
-        material=material.thinned(),
+        material=material,
     )
 
 

@@ -12,8 +12,9 @@ from typing import Any
 from agentic.evaluation.questions.asking import Asked
 from agentic.evaluation.questions.baselines import Compared
 from agentic.evaluation.questions.cases import Case, Cited
+from agentic.evaluation.questions.shown import Source
 from agentic.evaluation.questions.twins import Twin
-from agentic.evaluation.questions.units import Material, Source, Unit
+from agentic.evaluation.questions.units import Material, Unit
 from agentic.evaluation.report import BadInput
 
 
