@@ -235,7 +235,7 @@ COMPONENTS: Mapping[str, Schema] = {
         ),
     ),
     "Link": _object(
-        "A link of an HTML part that its readers can see. Offsets are Unicode code points, the end exclusive.",
+        "A link of a part that its readers can see. Offsets are Unicode code points, the end exclusive.",
         text={**_TEXT, "description": "What of the part's text is the link; empty for an image."},
         target={**_TEXT, "description": "http, https or mailto, as it is written. Nothing has been fetched."},
         start=_WHOLE,

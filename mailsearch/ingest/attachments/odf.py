@@ -7,14 +7,18 @@ from lxml import etree
 from mailsearch.hits import BlockKind
 from mailsearch.ingest import colours
 from mailsearch.ingest.attachments import spreadsheets
+from mailsearch.ingest.attachments.linking import LinkedBuilder, forget, joined
 from mailsearch.ingest.attachments.packages import Package, attribute, local
-from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.charset import clean
+from mailsearch.ingest.links import Span
 from mailsearch.ingest.parsed import ParsedText
 
 # Points.
 _SMALLEST = 2.0
 _OF_WORDS = ("text-properties", "paragraph-properties")
+_SIGNS = {"tab": "\t", "line-break": "\n"}
+_APART = ("p", "h", "note")
+_LINKING = ("a", "image")
 _SKIPPED = frozenset(("tracked-changes", "deletion", "sequence-decls", "forms", "annotation-end", "ruby-text"))
 
 
@@ -85,7 +89,7 @@ def _hidden_pages(root: etree._Element) -> frozenset[str]:
 
 class _Reader:
     def __init__(self, hidden_styles: frozenset[str], hidden_pages: frozenset[str]) -> None:
-        self.builder = TextBuilder()
+        self.builder = LinkedBuilder()
         self._hidden_styles = hidden_styles
         self._hidden_pages = hidden_pages
 
@@ -100,58 +104,96 @@ class _Reader:
             elif name == "page":
                 self._page(child)
             elif name in ("notes", "annotation") and local(element) == "page":
-                self.builder.hide(self._text(child, []))
+                self.builder.hide(self._unlinked(child, []))
             elif name in ("p", "h"):
                 self._paragraph(child, "heading" if name == "h" else kind)
             elif name == "table-row":
                 self._row(child)
             else:
-                self.container(child, "item" if name in ("list-item", "list") else kind)
+                self._within(child, name, kind)
+
+    def _within(self, element: etree._Element, name: str, kind: BlockKind) -> None:
+        """What stands in an element between paragraphs, which may be a link or an image."""
+        if name == "a":
+            self.builder.links.enter(attribute(element, "href"), 0, shows=True)
+        elif name == "image":
+            self.builder.links.picture()
+        self.container(element, "item" if name in ("list-item", "list") else kind)
+        if name == "a":
+            self.builder.links.leave(0)
 
     def _page(self, page: etree._Element) -> None:
         if attribute(page, "style-name") in self._hidden_pages:
-            self.builder.hide(self._text(page, []))
+            self.builder.hide(self._unlinked(page, []))
             return
         self.builder.begin_page()
         self.container(page, "paragraph")
 
     def _paragraph(self, element: etree._Element, kind: BlockKind) -> None:
         hidden: list[str] = []
-        text = self._text(element, hidden)
+        text, spans = self._text(element, hidden)
         if attribute(element, "style-name") in self._hidden_styles:
-            hidden, text = [text], ""
-        for paragraph in clean(text).split("\n\n"):
-            self.builder.add(paragraph, kind)
+            forget(spans)
+            hidden, text, spans = [text], "", ()
+        self.builder.put(clean(text).split("\n\n"), kind, spans)
         self.builder.hide(clean(" ".join(hidden)))
 
     def _row(self, row: etree._Element) -> None:
         hidden: list[str] = []
-        cells = [" ".join(self._text(cell, hidden).split()) for cell in row if local(cell).endswith("table-cell")]
-        text = clean(" | ".join(cells)) if any(cells) else ""
+        cells = [self._text(cell, hidden) for cell in row if local(cell).endswith("table-cell")]
+        shown = [" ".join(text.split()) for text, _ in cells]
+        text = clean(" | ".join(shown)) if any(shown) else ""
+        spans = joined(cells, bars=True)
         if attribute(row, "visibility") in ("collapse", "filter"):
             self.builder.hide(text)
+            forget(spans)
         else:
-            self.builder.add(text, "row")
+            self.builder.put([text], "row", spans)
         self.builder.hide(clean(" ".join(hidden)))
 
-    def _text(self, element: etree._Element, hidden: list[str]) -> str:
-        pieces = [element.text or ""]
+    def _text(self, element: etree._Element, hidden: list[str]) -> tuple[str, tuple[Span, ...]]:
+        """The text of *element*, with its links."""
+        pieces: list[str] = []
+        self._collect(element, pieces, hidden, linked=True)
+        return "".join(pieces), self.builder.taken(pieces)
+
+    def _unlinked(self, element: etree._Element, hidden: list[str]) -> str:
+        """The text of *element*, which nobody sees."""
+        pieces: list[str] = []
+        self._collect(element, pieces, hidden, linked=False)
+        return "".join(pieces)
+
+    def _collect(self, element: etree._Element, pieces: list[str], hidden: list[str], *, linked: bool) -> None:
+        pieces.append(clean(element.text or ""))
         for child in element:
             name = local(child)
             if name in _SKIPPED:
                 pass
             elif attribute(child, "style-name") in self._hidden_styles and name == "span":
-                hidden.append(self._text(child, hidden))
+                hidden.append(self._unlinked(child, hidden))
             elif name in ("hidden-text", "hidden-paragraph"):
                 hidden.append("".join(str(text) for text in child.itertext()))
             elif name == "s":
                 pieces.append(" " * min(int(attribute(child, "c") or 1), 100))
-            elif name == "tab":
-                pieces.append("\t")
-            elif name == "line-break":
-                pieces.append("\n")
+            elif name in _SIGNS:
+                pieces.append(_SIGNS[name])
             else:
-                inner = self._text(child, hidden)
-                pieces.append(f"\n{inner}\n" if name in ("p", "h", "note") else inner)
-            pieces.append(child.tail or "")
-        return "".join(pieces)
+                self._around(child, name, pieces, hidden, linked=linked)
+            pieces.append(clean(child.tail or ""))
+
+    def _around(
+        self, element: etree._Element, name: str, pieces: list[str], hidden: list[str], *, linked: bool
+    ) -> None:
+        """What stands in an element within a paragraph, which may be a link, an image or a note."""
+        if name in _APART:
+            pieces.append("\n")
+        links = self.builder.links if linked and name in _LINKING else None
+        if links is not None and name == "a":
+            links.enter(attribute(element, "href"), len(pieces), shows=True)
+        elif links is not None:
+            links.picture()
+        self._collect(element, pieces, hidden, linked=linked)
+        if links is not None and name == "a":
+            links.leave(len(pieces))
+        if name in _APART:
+            pieces.append("\n")

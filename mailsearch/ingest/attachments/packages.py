@@ -1,7 +1,9 @@
 """Zip containers with bounds: what a document unpacks to, and XML parts read without DTD, entities or network."""
 
 import io
+import posixpath
 import zipfile
+from collections.abc import Iterator
 from types import TracebackType
 
 from lxml import etree
@@ -65,6 +67,13 @@ class Package:
     def tree(self, name: str) -> etree._Element | None:
         """One XML part, or None where the container has none of that name."""
         return parse_xml(self.read(name)) if name in self._infos else None
+
+
+def relations(package: Package, part: str) -> Iterator[etree._Element]:
+    """What *part* refers to, in the package and out of it."""
+    folder, base = posixpath.split(part)
+    root = package.tree(f"{folder}/_rels/{base}.rels")
+    yield from root if root is not None else ()
 
 
 def parse_xml(content: bytes) -> etree._Element:

@@ -1,13 +1,16 @@
 """Text of PDF files with page numbers; what no reader of the page sees is kept apart."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from mailsearch.hits import Link, PartLinks
 from mailsearch.ingest import charset, plain
-from mailsearch.ingest.attachments import pdf_looks
+from mailsearch.ingest.attachments import pdf_links, pdf_looks
 from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.links import MOST_LINKS
 from mailsearch.ingest.parsed import ParsedText
 
 _MOST_PAGES = 5_000
@@ -20,13 +23,14 @@ def read(content: bytes) -> tuple[str, ParsedText]:
     except pypdfium2.PdfiumError as error:
         return ("encrypted" if "password" in str(error).lower() else "corrupt"), ParsedText("")
     builder = TextBuilder()
-    failed = 0
+    found: list[Link] = []
+    more = failed = 0
     try:
         count = len(document)
         for number in range(min(count, _MOST_PAGES)):
             builder.begin_page()
             try:
-                _read_page(document[number], builder)
+                more += _read_page(document[number], builder, found)
             except pypdfium2.PdfiumError:
                 failed += 1
             if builder.truncated:
@@ -35,13 +39,14 @@ def read(content: bytes) -> tuple[str, ParsedText]:
         document.close()
     if count and failed == count:
         return "corrupt", ParsedText("")
-    parsed = builder.parsed()
+    parsed = replace(builder.parsed(), links=PartLinks(tuple(found), more))
     if builder.truncated or count > _MOST_PAGES or failed:
         return "truncated", parsed
     return ("ok" if parsed.text else "empty"), parsed
 
 
-def _read_page(page: pypdfium2.PdfPage, builder: TextBuilder) -> None:
+def _read_page(page: pypdfium2.PdfPage, builder: TextBuilder, found: list[Link]) -> int:
+    """Add one page, and its links to *found*; how many more these are than are kept."""
     unseen = pdf_looks.unseen(page)
     textpage = page.get_textpage()
     if unseen:
@@ -51,10 +56,16 @@ def _read_page(page: pypdfium2.PdfPage, builder: TextBuilder) -> None:
         # Bounded by the page, so that text off its edges stays out.
         shown = textpage.get_text_bounded()
     text = _clean(shown)
+    before, base = len(builder.pieces), builder.length
     for block in plain.mark_blocks(text, printed=True):
         builder.add(text[block.start : block.end], block.kind)
+    marked, more = pdf_links.marked(page, textpage, MOST_LINKS - len(found))
+    if marked:
+        marked = [replace(one, words=_clean(one.words), before=_clean(one.before)) for one in marked]
+        found += pdf_links.placed(marked, "".join(builder.pieces[before:]), base)
     textpage.close()
     page.close()
+    return more
 
 
 def _clean(text: str) -> str:

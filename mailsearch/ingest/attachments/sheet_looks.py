@@ -2,13 +2,15 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from mailsearch.ingest import colours
-from mailsearch.ingest.attachments.packages import Package, attribute, local, parse_xml
+from mailsearch.ingest.attachments import sheet_links
+from mailsearch.ingest.attachments.linking import outward
+from mailsearch.ingest.attachments.packages import Package, attribute, local, parse_xml, relations
 
 _SHEET_DATA = re.compile(rb"<(?:\w+:)?sheetData[ >]")
 _ROW = re.compile(rb"<(?:\w+:)?row\b([^>]*)>")
@@ -33,10 +35,14 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class SheetPart:
-    """What the package says of a sheet beyond its values. `beside` are comments and text boxes."""
+    """What the package says of a sheet beyond its values. `beside` are comments and text boxes.
+
+    `links` are targets by row and column.
+    """
 
     unseen: Unseen = field(default_factory=Unseen)
     beside: tuple[str, ...] = ()
+    links: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
 
 
 def sheets(package: Package) -> dict[str, SheetPart]:
@@ -54,16 +60,17 @@ def sheets(package: Package) -> dict[str, SheetPart]:
         name = targets.get(identity, "")
         if name in package:
             beside = tuple(text for part in _parts_beside(package, name) for text in _texts(_tree(package, part)))
-            found[attribute(sheet, "name")] = SheetPart(_unseen(package.read(name), hiding), beside)
+            content = package.read(name)
+            links = sheet_links.of_sheet(content, outward(package, name))
+            found[attribute(sheet, "name")] = SheetPart(_unseen(content, hiding), beside, links)
     return found
 
 
 def _relations(package: Package, part: str) -> list[tuple[str, str, str]]:
     """Id, kind and target of what *part* refers to."""
-    folder, base = posixpath.split(part)
-    root = package.tree(f"{folder}/_rels/{base}.rels")
+    folder = posixpath.dirname(part)
     found: list[tuple[str, str, str]] = []
-    for one in root if root is not None else ():
+    for one in relations(package, part):
         target = attribute(one, "Target")
         path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
         found.append((attribute(one, "Id"), attribute(one, "Type").rpartition("/")[2], path))
@@ -105,16 +112,9 @@ def _unseen(sheet: bytes, hiding: frozenset[bytes]) -> Unseen:
     cells: set[tuple[int, int]] = set()
     for match in _CELL.finditer(sheet) if hiding else ():
         stated = dict(_ATTRIBUTE.findall(match[1]))
-        if stated.get(b"s") in hiding and (place := re.fullmatch(rb"([A-Z]{1,3})([0-9]{1,7})", stated.get(b"r", b""))):
-            cells.add((int(place[2]) - 1, _column(place[1])))
+        if stated.get(b"s") in hiding and (place := sheet_links.place(stated.get(b"r", b""))):
+            cells.add(place)
     return Unseen(frozenset(rows), _unseen_columns(sheet), frozenset(cells))
-
-
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - 64
-    return number - 1
 
 
 def _unseen_columns(sheet: bytes) -> frozenset[int]:
@@ -181,7 +181,7 @@ def _of_open_document(root: etree._Element | None) -> dict[str, SheetPart]:
         if local(table) == "table":
             rows = _hidden_of(table, "table-row", "number-rows-repeated")
             columns = _hidden_of(table, "table-column", "number-columns-repeated")
-            found[attribute(table, "name")] = SheetPart(Unseen(rows, columns))
+            found[attribute(table, "name")] = SheetPart(Unseen(rows, columns), (), sheet_links.of_table(table))
     return found
 
 

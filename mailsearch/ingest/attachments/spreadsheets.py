@@ -2,16 +2,17 @@
 
 import datetime
 import io
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import python_calamine
 from python_calamine import CalamineWorkbook, SheetVisibleEnum
 
 from mailsearch.ingest.attachments import sheet_looks
+from mailsearch.ingest.attachments.linking import LinkedBuilder
 from mailsearch.ingest.attachments.packages import Package, TooLargeError
-from mailsearch.ingest.attachments.sheet_looks import SheetPart, Unseen
-from mailsearch.ingest.blocks import TextBuilder
+from mailsearch.ingest.attachments.sheet_looks import SheetPart
 from mailsearch.ingest.charset import clean
+from mailsearch.ingest.links import Span
 from mailsearch.ingest.parsed import ParsedText
 
 Cell = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
@@ -29,7 +30,7 @@ def read(content: bytes) -> tuple[str, ParsedText]:
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
     except python_calamine.PasswordError:
         return "encrypted", ParsedText("")
-    builder = TextBuilder()
+    builder = LinkedBuilder()
     cut = False
     for meta in workbook.sheets_metadata:
         try:
@@ -38,7 +39,7 @@ def read(content: bytes) -> tuple[str, ParsedText]:
             continue
         visible = meta.visible == SheetVisibleEnum.Visible
         part = parts.get(meta.name, SheetPart())
-        cut |= _read_sheet(sheet, visible, part.unseen, builder)
+        cut |= _read_sheet(sheet, visible, part, builder)
         for text in part.beside:
             if visible:
                 builder.add(clean(text))
@@ -61,8 +62,8 @@ def _check_unpacked(content: bytes) -> None:
 def _read_sheet(
     sheet: python_calamine.CalamineSheet,
     visible: bool,
-    unseen: Unseen,
-    builder: TextBuilder,
+    part: SheetPart,
+    builder: LinkedBuilder,
 ) -> bool:
     """Add one sheet; whether it was cut."""
     start = sheet.start
@@ -73,6 +74,7 @@ def _read_sheet(
     if visible:
         builder.add(clean(sheet.name), "heading")
     top, left = start
+    unseen = part.unseen
     single: dict[int, set[int]] = {}
     for line, column in unseen.cells:
         single.setdefault(line, set()).add(column)
@@ -80,11 +82,20 @@ def _read_sheet(
         if number >= _MOST_ROWS + top or builder.truncated:
             return True
         hidden = unseen.columns | single.get(number, set())
-        _add_row(row, left, hidden, builder, shown=visible and number not in unseen.rows)
+        shown = visible and number not in unseen.rows
+        _add_row(row, left, hidden, part.links.get(number, {}), builder, shown=shown)
     return False
 
 
-def _add_row(row: Sequence[Cell], first: int, hidden: Set[int], builder: TextBuilder, *, shown: bool) -> None:
+def _add_row(
+    row: Sequence[Cell],
+    first: int,
+    hidden: Set[int],
+    links: Mapping[int, str],
+    builder: LinkedBuilder,
+    *,
+    shown: bool,
+) -> None:
     cells = [_spoken(cell) for cell in row]
     if not any(cells):
         return
@@ -94,10 +105,22 @@ def _add_row(row: Sequence[Cell], first: int, hidden: Set[int], builder: TextBui
     unseen = [cell for number, cell in enumerate(cells, first) if number in hidden and cell]
     if unseen:
         builder.hide(" | ".join(unseen))
-    seen = [cell for number, cell in enumerate(cells, first) if number not in hidden]
-    while seen and not seen[-1]:
+    seen = [(number, cell) for number, cell in enumerate(cells, first) if number not in hidden]
+    while seen and not seen[-1][1]:
         seen.pop()
-    builder.add(" | ".join(seen), "row")
+    text = " | ".join(cell for _, cell in seen)
+    builder.put([text], "row", _linked(seen, links, builder) if links else ())
+
+
+def _linked(seen: Sequence[tuple[int, str]], links: Mapping[int, str], builder: LinkedBuilder) -> tuple[Span, ...]:
+    """The links of a row of cells, each with the number of its column."""
+    inline: list[str] = []
+    for number, cell in seen:
+        inline += ["|"] if inline else []
+        builder.links.enter(links.get(number, ""), len(inline), shows=True)
+        inline.append(cell)
+        builder.links.leave(len(inline))
+    return builder.taken(inline)
 
 
 def _spoken(cell: Cell) -> str:
