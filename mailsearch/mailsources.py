@@ -46,6 +46,8 @@ class MailSource(models.Model):
     login = models.CharField(max_length=10, choices=Login.choices, default=Login.PASSWORD)
     # The environment variable that holds the secret; empty: it is kept encrypted (SourceSecret).
     secret_env = models.CharField(max_length=100, blank=True, default="")
+    # Looked at only when `ingest --follow-deletions` names it; `sync` passes it over.
+    by_hand = models.BooleanField(default=False, db_default=False)
     state = models.CharField(max_length=20, choices=State.choices, default=State.NEW)
     last_sync_at = models.DateTimeField(null=True, blank=True)
     error = models.TextField(blank=True, default="")

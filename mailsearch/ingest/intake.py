@@ -47,6 +47,11 @@ class Intake:
     worker: Worker
     progress: Progress | None = None
     read_attachments: bool = True
+    # Of files: the folder that their top goes to.
+    folder: str = ""
+    quarantine: bool = False
+    # Called after each batch.
+    show: pipeline.Progress | None = None
     total: Total = field(default_factory=Total)
 
     def take(self, place: SourceFolder, mails: Sequence[tuple[int, RawMail]]) -> None:
@@ -57,7 +62,12 @@ class Intake:
     def take_all(self, mails: Source) -> None:
         """Store messages of any number."""
         summary = pipeline.ingest(
-            mails, mailbox=self.source.mailbox, worker=self.worker, read_attachments=self.read_attachments
+            mails,
+            mailbox=self.source.mailbox,
+            quarantine=self.quarantine,
+            progress=self.show,
+            worker=self.worker,
+            read_attachments=self.read_attachments,
         )
         self.total.add(summary)
         self.tell()

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import psycopg
 from django.db.models.functions import Now
 
-from mailsearch.ingest import syncing_files, syncing_imap
+from mailsearch.ingest import pipeline, syncing_files, syncing_imap
 from mailsearch.ingest.intake import Intake, Progress, Total
 from mailsearch.ingest.limits import Worker
 from mailsearch.ingest.rules import parse_rules
@@ -27,17 +27,25 @@ class AlreadySyncing(Exception):
 
 
 def sync(
-    source: MailSource, *, worker: Worker | None = None, progress: Progress | None = None, read_attachments: bool = True
+    source: MailSource,
+    *,
+    worker: Worker | None = None,
+    progress: Progress | None = None,
+    read_attachments: bool = True,
+    folder: str = "",
+    quarantine: bool = False,
+    show: pipeline.Progress | None = None,
 ) -> Total:
     """Bring *source*'s mailbox in step with it. Raises AlreadySyncing, and SyncFailed, which the source then shows.
 
+    The top of files goes to *folder*. With *quarantine* what is new is quarantined. *show* is called after each batch.
     Also raises django.db.Error where the database can't be used, and ValueError where the tenant's quarantine rules
     make no sense.
     """
     parse_rules(source.tenant.quarantine_rules)
     with _alone(source), _lent(worker) as parser:
         _note(source, State.SYNCING, source.error)
-        intake = Intake(source, parser, progress, read_attachments)
+        intake = Intake(source, parser, progress, read_attachments, folder, quarantine, show)
         try:
             follow = syncing_imap.follow if source.kind == "imap" else syncing_files.follow
             unread = follow(intake)

@@ -20,6 +20,8 @@ class _Survey:
     """A source that remembers what it gave: for each folder and content how often, and with which flags."""
 
     source: Source
+    # Where its top goes.
+    folder: str = ""
     seen: Counter[tuple[str, bytes]] = field(default_factory=Counter)
     flags: dict[tuple[str, bytes], tuple[str, ...]] = field(default_factory=dict)
     # A file could not be read, so what is missing may be there.
@@ -40,7 +42,8 @@ class _Survey:
                 if not os.path.lexists(mail.origin):
                     # Renamed since it was listed; the next sync sees it.
                     continue
-            mail = replace(mail, folder=placements.store_path(mail.folder))
+            path = "/".join(step for step in (self.folder, mail.folder.strip("/")) if step)
+            mail = replace(mail, folder=placements.store_path(path))
             key = (mail.folder, identity(mail))
             self.seen[key] += 1
             self.flags[key] = mail.flags
@@ -58,7 +61,7 @@ class _Difference:
 
 def follow(intake: Intake) -> list[str]:
     """Take in what is new and follow what changed. Raises SyncFailed where the files can't be read."""
-    survey = _survey(intake.source)
+    survey = _survey(intake.source, intake.folder.strip("/"))
     intake.take_all(survey)
     found = _compare(intake.source, survey)
     lost = [] if survey.doubtful else _lost(intake.source, survey, found.missing)
@@ -71,12 +74,12 @@ def follow(intake: Intake) -> list[str]:
     return []
 
 
-def _survey(source: MailSource) -> _Survey:
+def _survey(source: MailSource, folder: str) -> _Survey:
     path = Path(source.location)
     try:
         for _ in os.walk(path, onerror=_refuse):
             pass
-        return _Survey(open_source(path))
+        return _Survey(open_source(path), folder)
     except NotASource as error:
         raise SyncFailed(
             State.FILES_FAILED, f"{error} Nothing counts as deleted until it can be read again."
@@ -133,7 +136,7 @@ def _lost(source: MailSource, survey: _Survey, missing: dict[int, tuple[str, int
             f"{source.location} holds no mail at all any more, which looks like a disk that is not mounted; so nothing"
             " counts as deleted. If it is meant, leave one message there.",
         )
-    again = _survey(source)
+    again = _survey(source, survey.folder)
     for _ in again.messages():
         pass
     with bound(placements.binding(source)):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.core.management import CommandError, call_command
 
 from mailsearch.ingest import pipeline, syncing
 from mailsearch.ingest.intake import Total
@@ -111,6 +112,50 @@ def test_mail_that_was_only_imported_is_left_alone(tmp_path: Path) -> None:
     pipeline.ingest(open_source(tmp_path / "old"), mailbox=source.mailbox, worker=_worker)
     assert sync(source).deleted == 0
     assert stored(source)["lapwing"][2]
+
+
+def test_an_import_by_hand_follows_deletions_where_it_is_asked_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mailbox = new_mailbox()
+    whose = {"tenant": mailbox.tenant.slug, "mailbox": "ann"}
+    top = maildir(tmp_path / "mail", "shrike", "wryneck", "serin")
+    call_command("ingest", str(top), **whose)
+    first, second, third = sorted((top / "cur").iterdir())
+    third.unlink()
+    # What an import without the option took in is no matter of what is there later.
+    call_command("ingest", str(top), **whose)
+    call_command("ingest", str(top), **whose, folder="Old", follow_deletions=True)
+    second.unlink()
+    call_command("ingest", str(top), **whose, folder="Old")
+    source = MailSource.objects.get(mailbox=mailbox)
+    assert {name: (path, there) for name, (path, _, there) in stored(source).items()} == {
+        "shrike": ("Old", True), "wryneck": ("Old", True), "serin": ("INBOX", True),
+    }  # fmt: skip
+    capsys.readouterr()
+    call_command("ingest", str(top), **whose, folder="Old", follow_deletions=True)
+    said = capsys.readouterr().out
+    assert "1 known, 0 lost" in said
+    assert "1 deleted at the source" in said
+    assert not stored(source)["wryneck"][2]
+    first.unlink()
+    with pytest.raises(CommandError, match="not mounted"):
+        call_command("ingest", str(top), **whose, follow_deletions=True)
+
+
+def test_sync_passes_over_what_is_imported_by_hand_until_it_is_told_to_follow_it(tmp_path: Path) -> None:
+    mailbox = new_mailbox()
+    whose = {"tenant": mailbox.tenant.slug, "mailbox": "ann"}
+    top = maildir(tmp_path / "mail", "siskin")
+    call_command("ingest", str(top), **whose, follow_deletions=True, quarantine=True)
+    with seeing(mailbox.tenant):
+        assert Message.objects.get().quarantined
+    with pytest.raises(CommandError, match="no such source"):
+        call_command("sync", **whose)
+    call_command("add_source", str(top), **whose)
+    call_command("sync", **whose)
+    call_command("ingest", str(top), **whose, follow_deletions=True)
+    assert not MailSource.objects.get(mailbox=mailbox).by_hand
 
 
 def test_how_a_source_does_is_part_of_the_coverage(tmp_path: Path) -> None:

@@ -11,8 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from mailsearch.embeddings import EmbeddingUnavailable
-from mailsearch.ingest import embedding, pipeline
+from mailsearch.ingest import embedding, pipeline, syncing
+from mailsearch.ingest.addressing import address_of
+from mailsearch.ingest.following import follow
+from mailsearch.ingest.intake import Total
 from mailsearch.ingest.sources import NotASource, open_source
+from mailsearch.ingest.sync_failures import SyncFailed
+from mailsearch.ingest.syncing import AlreadySyncing
 from mailsearch.models import Mailbox, Tenant
 
 
@@ -26,6 +31,11 @@ class Command(BaseCommand):
         parser.add_argument("--mailbox", required=True, metavar="SLUG")
         parser.add_argument("--folder", help="where the source's top goes; its folders go below (default: INBOX)")
         parser.add_argument("--quarantine", action="store_true", help="quarantine all of it")
+        parser.add_argument(
+            "--follow-deletions",
+            action="store_true",
+            help="what an import with this option has seen at the source and is gone there counts as deleted",
+        )
         parser.add_argument("--no-attachments", action="store_true", help="don't read the text of attachments")
         parser.add_argument("--embed", action="store_true", help="embed what waits, afterwards")
 
@@ -33,31 +43,23 @@ class Command(BaseCommand):
         mailbox = mailbox_of(options["tenant"], options["mailbox"])
         console = Console(stderr=True)
         try:
-            source = open_source(options["source"])
             with _bar(console) as bar:
                 task = bar.add_task("Taking mail in", total=None, messages=0)
 
                 def show(so_far: pipeline.Summary) -> None:
                     bar.update(task, total=so_far.bytes_total, completed=so_far.bytes_read, messages=f"{so_far.read:,}")
 
-                summary = pipeline.ingest(
-                    source,
-                    mailbox=mailbox,
-                    folder=options["folder"],
-                    quarantine=options["quarantine"],
-                    progress=show,
-                    read_attachments=not options["no_attachments"],
-                )
-        except (NotASource, ValueError) as error:
+                summary, followed = _ingest(mailbox, options, show)
+        except (NotASource, SyncFailed, AlreadySyncing, ValueError) as error:
             raise CommandError(str(error)) from error
         except (Error, psycopg.Error) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise CommandError(f"The database stopped the import: {said} Repeat the command to go on.") from error
-        self._report(summary)
+        self._report(summary, followed)
         if options["embed"]:
             embed(mailbox.tenant, console)
 
-    def _report(self, summary: pipeline.Summary) -> None:
+    def _report(self, summary: pipeline.Summary, followed: Total) -> None:
         rate = summary.read / summary.seconds if summary.seconds else 0
         self.stdout.write(
             f"{summary.read:,} messages read in {summary.seconds:.1f} s ({rate:,.0f} a second): {summary.new:,} new,"
@@ -67,12 +69,47 @@ class Command(BaseCommand):
             (summary.nested, "messages inside messages"),
             (summary.quarantined, "quarantined"),
             (summary.erased, "erased before and not taken again"),
+            (followed.moved, "moved at the source"),
+            (followed.deleted, "deleted at the source"),
+            (followed.restored, "at the source again"),
             (summary.with_defects, "with defects"),
         ):
             if count:
                 self.stdout.write(f"  {count:,} {what}")
         for code, count in summary.defects.most_common():
             self.stdout.write(f"    {count:>7,}  {code}")
+
+
+def _ingest(mailbox: Mailbox, options: dict[str, Any], show: pipeline.Progress) -> tuple[pipeline.Summary, Total]:
+    """Take in what the options name, and follow what went where they ask for it."""
+    folder, quarantine = options["folder"], options["quarantine"]
+    read_attachments = not options["no_attachments"]
+    if not options["follow_deletions"]:
+        source = open_source(options["source"])
+        summary = pipeline.ingest(
+            source,
+            mailbox=mailbox,
+            folder=folder,
+            quarantine=quarantine,
+            progress=show,
+            read_attachments=read_attachments,
+        )
+        return summary, Total()
+    shown = pipeline.Summary()
+
+    def keep(so_far: pipeline.Summary) -> None:
+        nonlocal shown
+        shown = so_far
+        show(so_far)
+
+    followed = syncing.sync(
+        follow(mailbox, address_of(str(options["source"])), by_hand=True),
+        read_attachments=read_attachments,
+        folder=folder or "",
+        quarantine=quarantine,
+        show=keep,
+    )
+    return shown, followed
 
 
 def embed(tenant: Tenant, console: Console) -> None:

@@ -96,7 +96,7 @@ def _told(total: Total) -> str:
 
 
 def _sources(tenant: str | None, mailbox: str | None) -> QuerySet[MailSource]:
-    sources = MailSource.objects.select_related("mailbox__tenant").order_by("pk")
+    sources = MailSource.objects.select_related("mailbox__tenant").filter(by_hand=False).order_by("pk")
     if tenant:
         sources = sources.filter(tenant__slug=tenant)
     if mailbox:
