@@ -33,6 +33,8 @@ __all__ = ["Limits", "Loop", "Question"]
 # Faults that asking again cannot cure.
 _LASTING = frozenset({"auth", "circuit_open", "daily_quota", "no_such_model"})
 _UNUSABLE_IN_A_ROW = 2
+# After so many replies in a row that only repeat calls, the answer is asked for: another search would bring nothing.
+_REPEATS_IN_A_ROW = 2
 # A model that ends at its deadline by itself may do so this much before the loop's own clock strikes.
 _CLOCK_TOLERANCE = 0.05
 _MISSING_CHARACTERS = 300
@@ -135,7 +137,8 @@ class Loop:
             self._tally.end(limit=self._budget.ended or self._why_forced())
             return
         phase: Literal["plan", "judge", "answer"] = "answer" if forced else "judge" if self._first_shown else "plan"
-        async for event in self._ask(phase, forced, phase):
+        circling = self._tally.repeats >= _REPEATS_IN_A_ROW and bool(self._ledger.evidence)
+        async for event in self._ask(phase, forced, "answer" if circling else phase, wanted=circling):
             yield event
         if self._reading is None and forced:
             self._tally.end(limit="seconds")
@@ -159,9 +162,14 @@ class Loop:
             async for event in self._search(reading.calls):
                 yield event
 
-    async def _ask(self, phase: Phase, forced: bool, instruction: prompts.Name) -> Happenings:
-        """Ask the model. What it replied is then in `_reading`, with a fault where nothing came."""
-        prompt = self._prompt(phase, forced, instruction)
+    async def _ask(
+        self, phase: Phase, forced: bool, instruction: prompts.Name, wanted: bool = False
+    ) -> Happenings:  # fmt: skip
+        """Ask the model. What it replied is then in `_reading`, with a fault where nothing came.
+
+        *forced* leaves it nothing but the answer; *wanted* asks for the answer, and takes searches too.
+        """
+        prompt = self._prompt(phase, forced or wanted, instruction)
         text = prompt_text(prompt)
         step = self._budget.steps + 1
         until = self._budget.deadline if forced else self._budget.reserve_from
@@ -213,6 +221,7 @@ class Loop:
             search = self._searches.prepare(read, step)
             yield self._searches.called(search, "search", read.call.arguments)
             searches.append(search)
+        self._tally.searched(anew=not all(search.repeated for search in searches))
         if cut:
             yield Cut("search", step, "calls", f"{len(cut)} calls beyond {self._limits.calls_per_step} were not made")
         async for event in self._land([*self._take_first(), *searches], self._budget.search_until):
@@ -340,9 +349,9 @@ class Loop:
         first = ToolCall(FIRST_CALL_ID, SEARCH, {"query": self._question.first_query})
         self._talk.start_over(first, self._searches.everything())
 
-    def _prompt(self, phase: Phase, forced: bool, instruction: prompts.Name) -> Prompt:
+    def _prompt(self, phase: Phase, answer_only: bool, instruction: prompts.Name) -> Prompt:
         self._saw_first, self._blind = self._first_shown, not self._ledger.evidence
-        tool = ANSWER if forced else ""
+        tool = ANSWER if answer_only else ""
         return self._talk.prompt(
             phase, prompts.load(instruction), tool, self._ledger, self._searches.queries, self._limits.output_tokens
         )  # fmt: skip

@@ -17,6 +17,8 @@ class Tally:
     # Replies in a row that could not be used; and whether any could.
     unusable: int = 0
     usable: bool = False
+    # Replies in a row that only made calls which had been made before.
+    repeats: int = 0
     first_evidence_ms: int | None = None
     # The answer or its lack is settled: nothing more is asked.
     over: bool = False
@@ -34,6 +36,10 @@ class Tally:
     def took(self) -> None:
         """A reply came that can be used."""
         self.unusable, self.usable = 0, True
+
+    def searched(self, *, anew: bool) -> None:
+        """A reply made calls; *anew* if any of them was not made before."""
+        self.repeats = 0 if anew else self.repeats + 1
 
     def ending(self, verdict: Verdict, *, cancelled: bool, found: bool) -> Ending:
         """All that decides the outcome; *found* says whether a tool returned mail."""

@@ -65,6 +65,21 @@ def test_the_last_step_must_be_an_answer() -> None:
     assert [prompt.phase for prompt in model.prompts] == ["plan", "judge", "answer"]
 
 
+def test_a_model_that_only_repeats_itself_is_asked_for_the_answer() -> None:
+    model = ScriptedModel(searches("a"), searches("a"), searches("a"), answers(RIGHT))
+    last = finished(run(model, mail()))
+    assert (last.outcome, last.steps) == ("answered", 4)
+    assert [prompt.forced_tool for prompt in model.prompts] == ["", "", "", "answer"]
+
+
+def test_a_new_search_may_still_take_the_place_of_the_answer() -> None:
+    model = ScriptedModel(searches("a"), searches("a"), searches("a"), searches("b"), answers(RIGHT))
+    toolbox = mail()
+    assert finished(run(model, toolbox)).outcome == "answered"
+    assert [prompt.forced_tool for prompt in model.prompts] == ["", "", "", "answer", ""]
+    assert [call.arguments["query"] for call in toolbox.calls if call.arguments][1:] == ["a", "b"]
+
+
 def test_one_step_is_enough_to_answer_from_the_first_search() -> None:
     model = ScriptedModel(answers(RIGHT))
     last = finished(run(model, mail(), limits=Limits(max_steps=1)))
