@@ -106,7 +106,8 @@ def _close(conn: Connection[Any], template: str) -> None:
 def _hand_over(conn: Connection[Any], former: roles.RoleNames, names: roles.RoleNames) -> None:
     """Give the copy's roles what the template's own and may do in it."""
     conn.execute(sql.SQL("REASSIGN OWNED BY {} TO {}").format(*map(sql.Identifier, (former.owner, names.owner))))
-    for role in (former.app, former.auditor, former.eraser):
+    # The owner's, too: what it gives with all that it makes later is neither owned nor handed over.
+    for role in (former.app, former.auditor, former.eraser, former.owner):
         conn.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
     conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(names.owner)))
     roles.grant_rights(conn, names)

@@ -1,14 +1,16 @@
 """Each role of the database over every table and function that there is, so that a new one can't be forgotten."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
 import pytest
 from django.conf import settings
+from psycopg import sql
 from psycopg.rows import TupleRow
 
-from agentic.server.roles import ADD_ONLY, ERASER, READ_ONLY, role_names
+from agentic.server.roles import ADD_ONLY, ERASER, READ_ONLY, grant_rights, role_names
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AUDITED = {*ADD_ONLY, *READ_ONLY, "agentic_tenantchain", "agentic_runstate", "mailsearch_tenant"}
@@ -72,3 +74,39 @@ def test_whoever_has_no_role_of_ours_may_do_nothing(owner_conninfo: str) -> None
         ).fetchall()
     assert usable == (False,)
     assert lent == []
+
+
+def test_what_replaces_a_function_may_be_called_by_a_service_that_runs(owner_conninfo: str) -> None:
+    names = role_names(settings.PM_DATABASE_NAME)
+    with psycopg.connect(owner_conninfo) as conn:
+        conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(names.owner)))
+        conn.execute("CREATE FUNCTION mail_search.replaced() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        conn.execute("REVOKE EXECUTE ON FUNCTION mail_search.replaced() FROM PUBLIC")
+        allowed = [
+            conn.execute("SELECT has_function_privilege(%s, 'mail_search.replaced()', 'EXECUTE')", (role,)).fetchone()
+            for role in (names.app, names.auditor, names.eraser)
+        ]
+        conn.rollback()
+    assert allowed == [(True,), (False,), (False,)]
+
+
+def test_while_rights_are_given_anew_nobody_has_less_or_more(owner_conninfo: str) -> None:
+    names = role_names(settings.PM_DATABASE_NAME)
+    asked = "SELECT has_table_privilege(%s, 'agentic_run', 'SELECT'), has_table_privilege(%s, 'agentic_run', 'UPDATE')"
+    seen: set[object] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        with _looking(owner_conninfo) as conn:
+            while not done.is_set():
+                seen.add(conn.execute(asked, (names.app, names.app)).fetchone())
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(names.owner)))
+        for _ in range(5):
+            grant_rights(conn, names)
+    done.set()
+    looker.join()
+    assert seen == {(True, False)}
