@@ -6,11 +6,13 @@ was measured on; `--write` puts it into docs/benchmarks.md, too. One that fails,
 seconds, is named, and the others go on.
 
 All together take less than 40 minutes: then `soak` lasts five minutes instead of its half hour, unless
-BENCH_SOAK_SECONDS says otherwise, and leaves what its whole length has shown on the page.
+BENCH_SOAK_SECONDS says otherwise, and leaves what its whole length has shown on the page. What was never kept comes
+first, then what took least, and what has not begun after BENCH_ALTOGETHER seconds is named as not measured.
 """
 
 import importlib
 import json
+import math
 import os
 import pkgutil
 import platform
@@ -18,7 +20,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -46,27 +48,43 @@ def main(arguments: list[str]) -> int:
         _print(_measured(names[0]))
         return 0
     began = time.perf_counter()
-    failed = [name for name in names or known if not _run(name, whole=not names, keep=_WRITE in arguments)]
+    until = began + _limit("BENCH_ALTOGETHER")
+    failed = [
+        name for name in names or _in_order(known) if not _run(name, until, whole=not names, keep=_WRITE in arguments)
+    ]
     sys.stderr.write(f"{round(time.perf_counter() - began)} seconds in all.\n")
     if failed:
         sys.stderr.write(f"Failed: {', '.join(failed)}.\n")
     return 1 if failed else 0
 
 
-def _run(name: str, *, whole: bool, keep: bool) -> bool:
-    """Measure *name* in a process of its own; whether it came to its end. *whole*: as one of all."""
+def _in_order(names: Sequence[str]) -> list[str]:
+    """*names* by the seconds that they took when they were kept last; what never was comes first."""
+    kept = _table.load()
+    return sorted(names, key=lambda name: (float(kept.get(name, {}).get("seconds", 0.0)), name))
+
+
+def _run(name: str, until: float, *, whole: bool, keep: bool) -> bool:
+    """Measure *name* in a process of its own, no longer than *until*; whether it came to its end.
+
+    *whole*: as one of all.
+    """
+    longest = min(_limit("BENCH_LONGEST"), until - time.perf_counter())
+    if longest <= 0:
+        sys.stderr.write(f"{name} was not measured: BENCH_ALTOGETHER is over.\n")
+        return False
     shorter = {key: value for key, value in _SHORTENED.get(name, {}).items() if whole and key not in os.environ}
-    line = _last_line(name, {**os.environ, **shorter})
+    line = _last_line(name, {**os.environ, **shorter}, longest)
     if line is None:
         return False
     _print(line | ({"shortened_by": shorter} if shorter else {}))
-    if keep and not shorter:
+    if keep and not shorter and "skipped" not in line:
         _table.write({**_table.load(), name: line})
     return True
 
 
-def _last_line(name: str, environment: Mapping[str, str]) -> dict[str, Any] | None:
-    """What the process printed last; None where it failed, which is told."""
+def _last_line(name: str, environment: Mapping[str, str], longest: float) -> dict[str, Any] | None:
+    """What the process printed last; None where it failed or took more than *longest* seconds, which is told."""
     # A group of its own, so that what it has started ends with it.
     with subprocess.Popen(
         [sys.executable, "-m", "bench", _ONE, name],
@@ -76,11 +94,11 @@ def _last_line(name: str, environment: Mapping[str, str]) -> dict[str, Any] | No
         start_new_session=True,
     ) as process:
         try:
-            told, _ = process.communicate(timeout=_longest())
+            told, _ = process.communicate(timeout=None if longest == math.inf else longest)
             line: dict[str, Any] | None = json.loads(told.splitlines()[-1]) if process.returncode == 0 else None
         except subprocess.TimeoutExpired:
             _end(process)
-            sys.stderr.write(f"{name} took longer than BENCH_LONGEST allows.\n")
+            sys.stderr.write(f"{name} took longer than BENCH_LONGEST or BENCH_ALTOGETHER allow.\n")
             return None
         except KeyboardInterrupt:
             _end(process)
@@ -92,10 +110,9 @@ def _last_line(name: str, environment: Mapping[str, str]) -> dict[str, Any] | No
     return line
 
 
-def _longest() -> float | None:
-    """Seconds that one may take; without a limit unless one is named."""
-    named = os.environ.get("BENCH_LONGEST", "")
-    return float(named) if named else None
+def _limit(name: str) -> float:
+    """Seconds that the environment allows; without an end unless they are named."""
+    return float(os.environ.get(name) or "inf")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

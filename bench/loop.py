@@ -1,6 +1,6 @@
 """What a run costs beside its model: milliseconds of one alone, runs a second, and of many that arrive as they like.
 
-Asked is over recombined sample mail (BENCH_MESSAGES of it, 5,000 if not set) with a model that replies at once, or
+Asked is over recombined sample mail (BENCH_MESSAGES of it, 100,000 if not set) with a model that replies at once, or
 after a second, by quoting what it is shown. Everything is written as in service: trace, evidence, sentences, response.
 Statements, transactions and processor milliseconds a run mean something on a busy machine, too.
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from bench._apart import figures
 from bench._mail import write_corpus
 
-MESSAGES = int(os.environ.get("BENCH_MESSAGES", "5000"))
+MESSAGES = int(os.environ.get("BENCH_MESSAGES", "100000"))
 _PROJECT = Path(__file__).resolve().parents[1]
 _CACHE = Path(os.environ.get("BENCH_CACHE", str(_PROJECT / "build" / "bench")))
 _LONGEST = 7_200

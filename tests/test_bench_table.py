@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from bench import __main__ as bench_main
 from bench import _table
 
 
@@ -36,6 +37,7 @@ def test_an_unknown_benchmark_is_named() -> None:
     [
         (("api", "loop"), {"BENCH_MESSAGES": "many"}, ("api ended without figures", "loop ended without figures")),
         (("verify",), {"BENCH_LONGEST": "0.2"}, ("verify took longer",)),
+        (("verify", "api"), {"BENCH_ALTOGETHER": "0.2"}, ("verify took longer", "api was not measured")),
     ],
 )
 def test_one_that_fails_or_hangs_is_named_and_the_next_begins(
@@ -46,3 +48,8 @@ def test_one_that_fails_or_hangs_is_named_and_the_next_begins(
     assert done.returncode == 1
     for words in (*told, f"Failed: {', '.join(names)}."):
         assert words in done.stderr
+
+
+def test_what_was_never_kept_comes_first_and_then_what_took_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_table, "load", lambda: {"slow": {"seconds": 300.5}, "quick": {"seconds": 2}})
+    assert bench_main._in_order(["slow", "new", "quick"]) == ["new", "quick", "slow"]
