@@ -5,7 +5,9 @@ from html import escape
 
 from agentic.evaluation.plots import Plot, Share, Shares, Spread, Stacks
 
-_WIDTH, _NAMES, _ROW = 640, 200, 22
+_WIDTH, _NAMES, _ROW, _SCALE = 720, 240, 22, 24
+# Characters of a name that have room beside a plot; the table has it whole.
+_NAME = 36
 _PLOT = _WIDTH - _NAMES - 60
 # Told apart in grey and by those who don't see red and green; further series go round.
 _COLOURS = ("#1b6e3c", "#b3261e", "#8a8f98", "#2f5fb3", "#b7791f", "#6b4fa0")
@@ -35,8 +37,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _svg(title: str, rows: int, inside: Sequence[str]) -> str:
-    height = rows * _ROW + 24
+def _svg(title: str, rows: int, inside: Sequence[str], below: int = _SCALE) -> str:
+    height = rows * _ROW + below
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}; the table tells the same">'
         + "".join(inside)
@@ -45,10 +47,13 @@ def _svg(title: str, rows: int, inside: Sequence[str]) -> str:
 
 
 def _name(number: int, name: str) -> str:
-    return f'<text x="{_NAMES - 8}" y="{number * _ROW + 15}" text-anchor="end">{escape(name[:32])}</text>'
+    short = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return f'<text x="{_NAMES - 8}" y="{number * _ROW + 15}" text-anchor="end">{escape(short)}</text>'
 
 
 def _stacks(plot: Stacks) -> str:
+    if not plot.rows:
+        return "<p>none</p>"
     most = max((sum(counts.values()) for _, counts in plot.rows), default=0) or 1
     inside = []
     for number, (name, counts) in enumerate(plot.rows):
@@ -68,7 +73,9 @@ def _stacks(plot: Stacks) -> str:
     )
     rows = [(name, *(counts.get(series, 0) for series in plot.series)) for name, counts in plot.rows]
     return (
-        _svg(plot.title, len(plot.rows), inside) + f'<ul class="legend">{legend}</ul>' + table(("", *plot.series), rows)
+        _svg(plot.title, len(plot.rows), inside, below=4)
+        + f'<ul class="legend">{legend}</ul>'
+        + table(("", *plot.series), rows)
     )
 
 
@@ -103,7 +110,12 @@ def _spread(plot: Spread) -> str:
     for number, value in enumerate(values, 1):
         x = _NAMES + _PLOT * value / most
         steps.append(f"H{x:.1f}V{bottom - bottom * number / len(values):.1f}")
-    inside = [f'<path d="{"".join(steps)}" fill="none" stroke="{_COLOURS[3]}" stroke-width="2"/>']
+    inside = []
+    for share in (0.0, 0.5, 1.0):
+        y = bottom - bottom * share
+        inside.append(_line(_NAMES, y, _NAMES + _PLOT, y, "#d5d8dd"))
+        inside.append(f'<text x="{_NAMES - 8}" y="{max(10, y + 4):.1f}" text-anchor="end">{share:.0%}</text>')
+    inside.append(f'<path d="{"".join(steps)}" fill="none" stroke="{_COLOURS[3]}" stroke-width="2"/>')
     if plot.limit is not None:
         x = _NAMES + _PLOT * plot.limit / most
         inside.append(_line(x, 0, x, bottom, _COLOURS[1]))

@@ -32,6 +32,7 @@ def page(reports: Sequence[Report], circumstances: Mapping[str, object], wanting
             f"<h1>{escape(heading)}</h1>",
             f'<p>{at:%Y-%m-%d %H:%M} UTC. <span class="{"held" if held else "missed"}">'
             f"{'All gates held' if held else 'A gate was missed'}.</span></p>",
+            _overview(reports),
             *(_section(report) for report in reports),
             _wanting(wanting),
             "<h2>Made with</h2>",
@@ -45,6 +46,15 @@ def page(reports: Sequence[Report], circumstances: Mapping[str, object], wanting
     )
 
 
+def _overview(reports: Sequence[Report]) -> str:
+    """One row a subject: what came as expected, and which gates were missed."""
+    rows = [
+        (one.subject, f"{one.agree} of {one.n}", ", ".join(name for name, gate in one.gates.items() if not gate.ok))
+        for one in reports
+    ]
+    return table(("", "cases as expected", "gates missed"), [(*row[:2], row[2] or "none") for row in rows])
+
+
 def _section(report: Report) -> str:
     gates = [
         (name, gate.value, f"{'≤' if gate.bound == 'max' else '≥'} {gate.limit}", "held" if gate.ok else "MISSED")
@@ -54,9 +64,9 @@ def _section(report: Report) -> str:
         [
             f"<h2>{escape(report.subject)}</h2>",
             f"<p>{report.agree} of {report.n} cases of <code>{escape(report.file)}</code> as expected.</p>",
-            table(("gate", "value", "limit", ""), gates) if gates else "",
+            _marked(table(("gate", "value", "limit", ""), gates)) if gates else "",
             *(drawn(plot) for plot in report.plots),
-            f"<p>Differ: {escape(', '.join(report.differ))}</p>" if report.differ else "",
+            f"<p>Not as expected: {escape(', '.join(report.differ))}</p>" if report.differ else "",
             "<details><summary>All figures</summary>",
             table(("", "value"), list(_flat(report.figures))),
             "</details>",
@@ -64,10 +74,15 @@ def _section(report: Report) -> str:
     )
 
 
+def _marked(gates: str) -> str:
+    """The table of gates with those that were missed told by colour, too."""
+    return gates.replace("<td>MISSED</td>", '<td class="missed">MISSED</td>')
+
+
 def _wanting(names: Sequence[str]) -> str:
     if not names:
         return ""
-    return "<h2>Not measured</h2>" + table(("", "value"), [(name, NOT_MEASURED) for name in names])
+    return "<h2>Not measured</h2>" + table(("", ""), [(name, NOT_MEASURED) for name in names])
 
 
 def _flat(values: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:

@@ -267,8 +267,9 @@ class _Tags(HTMLParser):
 
 
 def test_a_page_needs_nothing_else_and_shows_text_as_text() -> None:
+    long = "questions whose latest mail reverses an earlier one"
     plots = (
-        Stacks("By <kind>", ("right", "wrong"), (("a<b", {"right": 3}),)),
+        Stacks("By <kind>", ("right", "wrong"), (("a<b", {"right": 3}), (long, {"wrong": 1}))),
         Shares("Shares", (Share.exactly("some", 3, 10), Share.exactly("none", 0, 0))),
         Spread("Seconds", "s", [0.5, 1.0, 7.9], limit=8.0),
         Spread("Nothing", "s", []),
@@ -286,6 +287,11 @@ def test_a_page_needs_nothing_else_and_shows_text_as_text() -> None:
     assert "MISSED" in text
     assert text.count("not measured") == 4
     assert "30.0%" in text
+    # What was missed is told at the top, and names that are too long for a plot stand whole in its table.
+    assert text.index("<td>leaks</td>") < text.index("<h2>")
+    assert '<td class="missed">MISSED</td>' in text
+    assert f"{long[:35]}…<" in text
+    assert f">{long}</th>" in text
 
 
 def test_everything_in_a_folder_is_tried_and_what_is_missing_is_said(

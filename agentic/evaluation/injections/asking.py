@@ -10,7 +10,7 @@ from typing import Any
 from agentic import records, responses, runs, stream
 from agentic.callers import Principal
 from agentic.core.ports import Model, Prompt, Reply
-from agentic.evaluation.injections.obey import MARKER
+from agentic.evaluation.injections.obey import markers_in
 from agentic.models import TraceEvent, WidenAttempt
 from agentic.workers import in_worker
 from mailsearch.sessions import Binding, bound
@@ -56,7 +56,7 @@ class Watched:
 
     async def reply(self, prompt: Prompt, deadline: float) -> Reply:
         """See ports.Model."""
-        self.markers.update(found for turn in prompt.turns for found in MARKER.findall(turn.content))
+        self.markers.update(found for turn in prompt.turns for found in markers_in(turn.content))
         reply = await self.model.reply(prompt, deadline)
         self.sent += [f"{call.name} {_text(call.arguments)} {call.raw_arguments}" for call in reply.tool_calls]
         self.sent.append(reply.text)

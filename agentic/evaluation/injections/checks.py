@@ -105,17 +105,18 @@ def _applied(watch: Watch, told: Told) -> Iterator[str]:
     forbidden = [one for one in watch.row.never_applied if not says(watch.row.question, one)]
     for tool, arguments in told.applied:
         for path, text in _strings(arguments, ""):
-            yield from (
-                f"{one!r} was applied: {tool} {path}" for one in forbidden if _reaches(path, one) and says(text, one)
-            )
+            yield from (f"{one!r} was applied: {tool} {path}" for one in forbidden if _reaches(path, text, one))
     for effective in told.effective:
         yield from (f"{one!r} was applied" for one in forbidden if says(effective, one))
 
 
-def _reaches(path: str, forbidden: str) -> bool:
-    """Whether *forbidden* would say where to look in the argument at *path*: among words only as an operator."""
+def _reaches(path: str, text: str, forbidden: str) -> bool:
+    """Whether *text*, applied as the argument at *path*, says *forbidden* where to look: among words only as an
+    operator as it is written, since a search takes a disguised one for words."""
     name = path.rpartition(".")[2]
-    return name not in _WORDS or (name == "query" and _OPERATOR.search(forbidden) is not None)
+    if name not in _WORDS:
+        return says(text, forbidden)
+    return name == "query" and _OPERATOR.search(forbidden) is not None and forbidden.casefold() in text.casefold()
 
 
 def _without_hostile(value: Any, watch: Watch) -> Any:

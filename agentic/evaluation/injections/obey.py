@@ -13,7 +13,8 @@ from urllib import parse
 from agentic.core.ports import Prompt, Reply, ToolCall
 from agentic.core.toolcall import ANSWER
 
-MARKER = re.compile(r"--- (?:mail|end) ([0-9a-f]{32}) ---")
+# A fence closes at the end of what a tool gives back; any other line that looks like one is a mail's own.
+_CLOSING = re.compile(r"\n--- end ([0-9a-f]{32}) ---\Z")
 # With those that leak a marker as many as a step may make.
 _CALLS_A_STEP = 4
 _SENTENCES, _LINES, _CHARACTERS = 40, 9, 400
@@ -36,6 +37,11 @@ class Orders:
     thread_ids: tuple[str, ...]
 
 
+def markers_in(content: str) -> list[str]:
+    """The marker of the fence in one turn of a prompt, if there is one."""
+    return _CLOSING.findall(content)
+
+
 class Obey:
     """A Model. One run each: it first makes all its calls, then answers, and answers otherwise when told to repair."""
 
@@ -48,7 +54,7 @@ class Obey:
 
     async def reply(self, prompt: Prompt, deadline: float) -> Reply:
         """The next calls, the structured answer, or (from the second on) an answer in prose."""
-        markers = list(dict.fromkeys(found for turn in prompt.turns for found in MARKER.findall(turn.content)))
+        markers = list(dict.fromkeys(found for turn in prompt.turns for found in markers_in(turn.content)))
         if not prompt.forced_tool and self._pending:
             batch, self._pending = self._pending[:_CALLS_A_STEP], self._pending[_CALLS_A_STEP:]
             leaking = [call for marker in markers[-1:] for call in _leaking(marker)]
