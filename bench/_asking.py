@@ -224,11 +224,12 @@ def _largest() -> "Tenant":
 
 @contextmanager
 def serving() -> Iterator["EmbeddedPostgres"]:
-    """Django set up over a database of this process's own, with all its tables, and the embedding warm."""
+    """Django set up over a database of this process's own, with all its tables, and the process warm as in service."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentic.server.settings")
     django.setup()
     from django.conf import settings
 
+    from agentic.server import garbage
     from agentic.server.embedded import EmbeddedPostgres
     from agentic.server.setup import setup_database
     from mailsearch import embeddings
@@ -238,6 +239,7 @@ def serving() -> Iterator["EmbeddedPostgres"]:
     try:
         setup_database(server.conninfo(), settings.PM_DATABASE_NAME)
         embeddings.warm()
+        garbage.settle()
         yield server
     finally:
         server.stop()

@@ -5,12 +5,10 @@ doorbell and closes the runs that a dead process left; at its end it lets its ow
 """
 
 import asyncio
-import gc
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 
 import psycopg
@@ -22,7 +20,7 @@ from django.core.asgi import get_asgi_application
 django_application = get_asgi_application()
 
 from agentic import answering, batches, doorbell, runs, verifiers  # noqa: E402 - Django must be set up first
-from agentic.server import logs, metrics  # noqa: E402
+from agentic.server import garbage, logs, metrics  # noqa: E402
 from agentic.server.probes import Probes  # noqa: E402
 from agentic.server.start import refuse_bypass  # noqa: E402
 from agentic.web.bodies import limited  # noqa: E402
@@ -33,8 +31,6 @@ from mailsearch import embeddings, sessions  # noqa: E402
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 _SWEEP_SECONDS = 15.0
-# Values made and not yet given up before the youngest are looked through; by default 700.
-_COLLECT_AFTER = 5_000
 mcp = Endpoint()
 probes = Probes()
 _log = logging.getLogger(__name__)
@@ -75,7 +71,7 @@ async def living() -> AsyncIterator[None]:
     await asyncio.to_thread(refuse_bypass, sessions.dsn())
     verifiers.warm()
     await _warm()
-    _set_collector()
+    garbage.settle()
     async with sessions.pool(), answering.connected(), mcp.serving():
         sweeper = asyncio.create_task(_sweep())
         try:
@@ -85,17 +81,6 @@ async def living() -> AsyncIterator[None]:
             sweeper.cancel()
             await asyncio.to_thread(metrics.leave)
             await asyncio.to_thread(verifiers.close)
-
-
-@cache
-def _set_collector() -> None:
-    """What is loaded by now stays for good, so no collection of garbage has to look through it while others wait.
-
-    A page of hits makes some thousands of values at once, of which hardly any is part of a cycle.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER, 10, 10)
 
 
 async def _warm() -> None:
