@@ -21,6 +21,7 @@ from agentic.server.catalogue import SETTINGS, written_anew
 PROJECT = Path(__file__).resolve().parent.parent
 DEPLOY = PROJECT / "docs" / "deploy"
 UNITS = sorted(path for path in DEPLOY.iterdir() if path.suffix in {".service", ".timer"})
+DOCUMENTS = [*sorted((PROJECT / "docs").glob("*.md")), PROJECT / "README.md", PROJECT / "CHANGELOG.md"]
 # For measuring and for tests alone.
 _ASIDE = {"PM_BENCH_QUESTIONS", "PM_BENCH_TENANT", "PM_TEST_DATA", "PM_EMBEDDED"}
 
@@ -42,6 +43,12 @@ def test_every_test_that_a_document_names_is_there(name: str) -> None:
     assert named
     missing = [f"{file}::{test}" for file, test in named if f"def {test}(" not in (PROJECT / file).read_text()]
     assert missing == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_link_within_the_documents_leads_nowhere(path: Path) -> None:
+    led = re.findall(r"\]\((?!https?:)([^)#\s]+)[^)]*\)", path.read_text())
+    assert [link for link in led if not (path.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/pages.md"])
@@ -68,6 +75,24 @@ def test_a_unit_can_be_read_and_starts_commands_that_exist(path: Path) -> None:
     assert started[0] == f"{unit['Service']['WorkingDirectory']}/.venv/bin/python"
     if "manage.py" in started:
         assert started[started.index("manage.py") + 1] in get_commands()
+
+
+def test_systemd_takes_the_units_and_finds_them_closed_in(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("needs systemd-analyze")
+    for path in UNITS:
+        # It looks whether what a unit starts is there, too.
+        started = re.sub(r"(?m)^ExecStart=\S+", f"ExecStart={sys.executable}", path.read_text())
+        (tmp_path / path.name).write_text(started.replace("/opt/mailsearch", str(PROJECT)))
+    placed = sorted(map(str, tmp_path.iterdir()))
+    checked = subprocess.run([program, "verify", "--man=no", *placed], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    services = [path for path in placed if path.endswith(".service")]
+    # Of 100: how much a service could still do that systemd could have taken from it.
+    command = [program, "security", "--offline=true", "--threshold=20", "--no-pager", *services]
+    exposed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert exposed.returncode == 0, exposed.stdout[-300:]
 
 
 def test_the_example_of_an_environment_names_settings_that_exist() -> None:
