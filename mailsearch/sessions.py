@@ -11,7 +11,7 @@ the one session; both are psycopg's own, since Django's async ORM would run para
 import asyncio
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -43,6 +43,8 @@ SELECT mail_search.warm() WHERE NOT EXISTS (
     WHERE l.mode = 'AccessExclusiveLock' AND c.relname LIKE 'mailsearch\\_%')
 """
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+# What else a pool's connection is made ready for, before it serves anybody.
+_preparing: list[Callable[[AsyncConnection[TupleRow]], Awaitable[None]]] = []
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
 
 
@@ -157,7 +159,7 @@ def _bound(binding: Binding) -> tuple[bytes, list[str]]:
 
 @asynccontextmanager
 async def unbound() -> AsyncIterator[AsyncConnection[TupleRow]]:
-    """A connection without a transaction, for single statements on tables that hold no mail: it sees none."""
+    """A connection without a transaction, for single statements. It sees no mail, unless one of them binds itself."""
     async with _connection() as conn:
         yield conn
 
@@ -216,10 +218,20 @@ async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
         await conn.close()
 
 
+def prepares(
+    preparing: Callable[[AsyncConnection[TupleRow]], Awaitable[None]],
+) -> Callable[[AsyncConnection[TupleRow]], Awaitable[None]]:
+    """*preparing* is called with each new connection of a pool, which sees no mail yet."""
+    _preparing.append(preparing)
+    return preparing
+
+
 async def _warm(conn: AsyncConnection[TupleRow]) -> None:
     """Have the server make ready what searches need; a session that it could not do this for serves as well."""
     with suppress(psycopg.errors.UndefinedFunction):
-        await conn.execute(_WARM)
+        if await (await conn.execute(_WARM)).fetchone():
+            for preparing in _preparing:
+                await preparing(conn)
 
 
 @asynccontextmanager

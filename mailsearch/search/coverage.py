@@ -51,6 +51,25 @@ class Standing:
     # Whether that is a small part of the store.
     small: bool
 
+    @classmethod
+    def of(
+        cls,
+        lexemes: Sequence[str],
+        latest: datetime | None,
+        leaves: str | None,
+        documents: Sequence[int],
+        counted: int | None,
+        stored: int,
+    ) -> "Standing":
+        """From what the database's functions tell."""
+        return cls(
+            indexed_until=latest,
+            may_leave=leaves or "nothing",
+            documents=dict(zip(lexemes, documents, strict=True)),
+            counted=counted or 0,
+            small=(counted or 0) < _SMALL * stored,
+        )
+
 
 async def of(scope: Scope) -> Coverage:
     """Counts over the scope alone, made anew when mail came in, and else when they are ten seconds old.
@@ -107,14 +126,7 @@ async def standing(conn: AsyncConnection[TupleRow], scope: Scope, lexemes: Seque
     )
     row = await cursor.fetchone()
     assert row is not None  # the function always gives one
-    latest, leaves, documents, counted, stored = row
-    return Standing(
-        indexed_until=latest,
-        may_leave=leaves or "nothing",
-        documents=dict(zip(lexemes, documents, strict=True)),
-        counted=counted or 0,
-        small=(counted or 0) < _SMALL * stored,
-    )
+    return Standing.of(lexemes, *row)
 
 
 async def may_leave(conn: AsyncConnection[TupleRow], scope: Scope) -> str:

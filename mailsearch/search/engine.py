@@ -24,9 +24,10 @@ from mailsearch.scope import Scope
 from mailsearch.search import keyword, semantic, showing
 from mailsearch.search.folding import Candidate, Folded, folded, spread
 from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
-from mailsearch.search.narrowing import Narrowing, narrow
+from mailsearch.search.narrowing import Narrowing, asks, narrow
 from mailsearch.search.paging import DEEPEST, decode, encode, fingerprint
 from mailsearch.search.query import ParsedQuery, parse, zone
+from mailsearch.sessions import prepares, unbound
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +70,6 @@ class _Asked:
 
     def looking(self) -> Iterator["_Asked"]:
         """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
-        if self.mode == "keyword" and not self.request.spread:
-            # Copies are folded already, and one more tells whether there is a next page.
-            yield replace(self, words_depth=min(self.end + 1, DEEPEST))
-            return
         if self.end <= _SHALLOW // 4:
             yield replace(self, words_depth=_SHALLOW, meaning_depth=_NEAR)
         deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
@@ -105,21 +102,49 @@ async def search(
     for vectors. The result's `mode` says `keyword` where they did not come.
     """
     started = time.perf_counter()
-    async with scope.reading() as conn:
-        understood = await _understand(conn, scope, request)
+    parsed = parse(request.text, request.now or datetime.now(UTC), zone(request.timezone))
+    looks = asks((parsed.filters, request.filters, parsed.unwanted))
+    # What binds its own transaction needs none around it.
+    async with scope.reading() if looks else unbound() as conn:
+        understood = await _understand(conn, scope, request, parsed)
         if scope.empty or understood.narrowing.leaves_nothing:
             return _result(understood, (), None, _why_nothing(understood, None), started)
-        if understood.mode == "keyword":
-            # No model is waited for, so the whole search is one transaction.
+        if understood.mode == "keyword" and not request.spread:
+            return await _page(conn, understood, started)
+    if understood.mode == "keyword":
+        # No model is waited for, so the rest is one transaction.
+        async with scope.reading() as conn:
             return await _looked(understood, started, partial(_find_words, conn), conn)
     return await _looked(understood, started, partial(_find, embedder, patience), None)
+
+
+@prepares
+async def ready(conn: Session) -> None:
+    """Have plans and dictionaries ready by what a search asks for, for nobody and by words that no mail holds."""
+    nobody = Scope(0, frozenset())
+    for text in ("word", "mail word"):
+        asked = await _understand(conn, nobody, SearchRequest(text), parse(text, datetime.now(UTC), zone("UTC")))
+        await showing.page(conn, nobody, asked.plan, asked.narrowing, 0, asked.limit)
+
+
+async def _page(conn: Session, asked: _Asked, started: float) -> SearchResult:
+    """A page of what the words alone find, over *conn*, bound or not."""
+    page = await showing.page(conn, asked.scope, asked.plan, asked.narrowing, asked.offset, asked.limit)
+    cursor = _next(asked) if page.reached > asked.end else None
+    result = _result(asked, page.hits, cursor, None if page.hits else _why_nothing(asked, page.total), started)
+    return replace(result, total=page.total, total_is_exact=page.total < keyword.CAP, texts=page.texts)
+
+
+def _next(asked: _Asked) -> str | None:
+    """The cursor of the page after this one, if one may page so deep."""
+    return encode(asked.end, fingerprint(asked.scope, asked.request)) if asked.end <= DEEPEST else None
 
 
 async def _looked(
     understood: _Asked, started: float, find: Callable[[_Asked], Awaitable[_Found]], conn: Session | None
 ) -> SearchResult:
     """The first page that is full, or the deepest that there is, shown over *conn* or a session of its own."""
-    scope, request = understood.scope, understood.request
+    scope = understood.scope
     for asked in understood.looking():
         found = await find(asked)
         async with nullcontext(conn) if conn else scope.reading() as reader:
@@ -130,15 +155,13 @@ async def _looked(
             ways = {one.message_id: one.found_by for one in found.fused}
             shown, texts = await showing.hits(reader, scope, page, asked.offset, ways, found.nearest, asked.plan)
         break
-    cursor = encode(asked.end, fingerprint(scope, request)) if len(hits) > asked.end <= DEEPEST else None
-    result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found), started)
+    cursor = _next(asked) if len(hits) > asked.end else None
+    result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found.total), started)
     return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
 
 
-async def _understand(conn: Session, scope: Scope, request: SearchRequest) -> _Asked:
-    offset = decode(request.cursor, fingerprint(scope, request))
-    now = request.now or datetime.now(UTC)
-    parsed = parse(request.text, now, zone(request.timezone))
+async def _understand(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> _Asked:
+    offset = decode(request.cursor, fingerprint(scope, request)) if request.cursor else 0
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
     narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused, parsed.unwanted)
@@ -232,8 +255,6 @@ async def _arranged(conn: Session, asked: _Asked, found: _Found) -> list[Folded]
     """What was found with its copies folded, and spread where that was asked for."""
     ids = [one.message_id for one in found.fused]
     hits = [Folded(one, one, found.copies[one]) for one in ids] if found.copies is not None else []
-    if found.copies is not None and not asked.request.spread:
-        return hits
     if found.copies is None:
         hits = folded(ids, await showing.candidates(conn, asked.scope, ids, senders=False))
     return await _spread(conn, asked, hits) if asked.request.spread else hits
@@ -275,15 +296,18 @@ def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None,
     )
 
 
-def _why_nothing(asked: _Asked, found: _Found | None) -> str:
-    """Why there are no hits, in words that say the same of what is missing and of what is out of scope."""
+def _why_nothing(asked: _Asked, found: int | None) -> str:
+    """Why there are no hits, in words that say the same of what is missing and of what is out of scope.
+
+    *found* is how many messages match, None where none was looked for.
+    """
     if asked.scope.empty:
         return "This caller may read no mail."
     if asked.narrowing.refused:
         return "Nothing in scope goes by " + ", ".join(asked.narrowing.refused[:10]) + "."
     if asked.indexed is None:
         return "There is no mail in scope."
-    if found is not None and found.total and asked.offset:
+    if found and asked.offset:
         return "There are no more hits."
     if asked.mode == "semantic" and found is not None:
         return "No mail in scope that passes the filters has been embedded, or no embedding can be had."

@@ -13,36 +13,28 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope, bigints
-from mailsearch.search.coverage import Standing, standing
+from mailsearch.search.coverage import Standing
 from mailsearch.search.lexemes import Expression, all_of, any_of, expression, own, plain_words
 from mailsearch.search.narrowing import Narrowing
 from mailsearch.search.paging import DEEPEST
 from mailsearch.search.query import ParsedQuery, Term
-from mailsearch.terms import dictionaries
+from mailsearch.search.vocabulary import Vocabulary, look_up, unknown, vocabulary
 
 # Candidates of each pass, the newest; ranking one costs some 4 µs. Of messages that hold all words there are enough
 # when no more can be paged through; among those that hold any, the best may be far from the newest.
 CAP = DEEPEST
 _BROAD_CAP = 2_000
 _CAPS = f"{{{CAP},{_BROAD_CAP}}}"
-# Stems shorter than this say too little across languages.
-_SHORTEST_STEM = 3
-_ENGLISH = "english_stem"
-# What the server's dictionaries make of a word; they never change.
-_WORDS_KEPT = 20_000
 # What of a narrowing is the scope itself; whatever else there is, is a filter.
 _OF_SCOPE = frozenset({"folders", "received_from", "received_until"})
 _RANKED = """
-SELECT message_id, score, copies, total FROM mail_search.ranked(
-    %(narrow)s, %(strict)s, %(broad)s, %(own)s, %(terms)s, %(weights)s, %(caps)s::integer[], %(depth)s, %(folded)s)
+SELECT message_id, score, copies, total FROM mail_search.ranked(%s, %s, %s, %s, %s, %s, %s::integer[], %s, %s)
 ORDER BY place
 """
 _BEST = """
 SELECT * FROM mail_search.best(
-    %(folders)s::bigint[], %(from)s, %(until)s, %(strict)s, %(broad)s, %(own)s, %(terms)s, %(weights)s, %(forms)s,
-    %(caps)s::integer[], %(expected)s::bigint[], %(small)s, %(depth)s, %(folded)s)
+    %s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s)
 """
-_lexemes: dict[str, Sequence[tuple[str, Sequence[str]]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +123,29 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
     """Look up the query's words: their stems, which say nothing, and how rare the others are in *scope*, which is
     looked at on the way."""
     wanted = [one for term in parsed.terms for one in term.alternatives] + list(parsed.exclusions)
-    stems, stops = await _stems(conn, sorted({word for one in wanted for word in plain_words(one)}))
-    terms = [found for term in parsed.terms if (found := _weighted(term, stems, stops)) is not None]
-    if any(not term.stop for term in terms):
-        # A query of nothing but such words ("to be or not to be") means them.
-        terms = [term for term in terms if term.required or not term.stop]
-    terms = list({term.expression.tsquery: term for term in terms}.values())
-    unwanted = [expression(one, stems) for one in parsed.exclusions]
-    known = await standing(conn, scope, sorted({one for term in terms for one in _lexemes_of(term)}))
-    terms = await _with_rarity(conn, scope, terms, known)
+    words = sorted({word for one in wanted for word in plain_words(one)})
+    new = unknown(words)
+    terms = _terms(parsed, vocabulary(words))
+    known = await look_up(conn, scope, sorted({one for term in terms for one in _lexemes_of(term)}), new)
+    spoken = vocabulary(words)
+    terms = await _with_rarity(conn, scope, _terms(parsed, spoken) if new else terms, known)
+    unwanted = [expression(one, spoken.stems) for one in parsed.exclusions]
     return KeywordPlan(
         terms=tuple(terms),
         excluded=tuple(one.tsquery for one in unwanted if one is not None),
         is_question=parsed.is_question,
-        lexemes={one: term.weight for term in terms for one in _lexemes_of(term) if one not in stops},
+        lexemes={one: term.weight for term in terms for one in _lexemes_of(term) if one not in spoken.stops},
         small=known.small,
     ), known
+
+
+def _terms(parsed: ParsedQuery, spoken: Vocabulary) -> list[WeightedTerm]:
+    """The terms that say something, each once."""
+    terms = [found for term in parsed.terms if (found := _weighted(term, spoken)) is not None]
+    if any(not term.stop for term in terms):
+        # A query of nothing but such words ("to be or not to be") means them.
+        terms = [term for term in terms if term.required or not term.stop]
+    return list({term.expression.tsquery: term for term in terms}.values())
 
 
 def _lexemes_of(term: WeightedTerm) -> Iterator[str]:
@@ -166,31 +165,12 @@ async def search(
 
     *folded*: of messages with the same words only the one where they were written first, at the place of the best.
     """
-    strict, broad = plan.strict, plan.broad
-    if plan.is_question and len(plan.terms) > 1:
-        strict = None
-    parameters: dict[str, object] = {
-        "strict": strict,
-        "broad": None if broad == strict else broad,
-        "own": plan.own,
-        "terms": [term.expression.tsquery for term in plan.terms],
-        "weights": [term.weight for term in plan.terms],
-        "caps": _CAPS,
-        "depth": depth,
-        "folded": folded,
-    }
-    if plan.terms and narrowing.values.keys() <= _OF_SCOPE:
-        parameters |= {
-            "folders": bigints(narrowing.folders),
-            "from": scope.received_from,
-            "until": scope.received_until,
-            "forms": [float(term.expression.forms) for term in plan.terms],
-            "expected": bigints(plan.expected),
-            "small": plan.small,
-        }
-        cursor = await conn.execute(_BEST, parameters, prepare=True)
+    folders, start, end, narrow, *words, forms, caps, expected, small = asked(scope, plan, narrowing)
+    if narrow is None:
+        values = [folders, start, end, *words, forms, caps, expected, small, depth, folded]
+        cursor = await conn.execute(_BEST, values, prepare=True)
     else:
-        cursor = await conn.execute(_RANKED, parameters | {"narrow": narrowing.parameter})
+        cursor = await conn.execute(_RANKED, [narrow, *words, caps, depth, folded])
     # Whoever shows a message reads it under row-level security and in scope once more.
     rows = await cursor.fetchall()
     total = int(rows[0][3]) if rows else 0
@@ -204,53 +184,38 @@ async def search(
     )
 
 
-async def _stems(
-    conn: AsyncConnection[TupleRow], words: Sequence[str]
-) -> tuple[Mapping[str, frozenset[str]], frozenset[str]]:
-    """Each word's lexemes by all dictionaries, and the words that say nothing in the language of the query."""
-    if not words:
-        return {}, frozenset()
-    stems: dict[str, set[str]] = {word: {word} for word in words}
-    stops: dict[str, set[str]] = {}
-    for word, found in (await _lexized(conn, words)).items():
-        for name, lexemes in found:
-            if not lexemes:
-                stops.setdefault(name, set()).add(word)
-            stems[word].update(one for one in lexemes if len(one) >= _SHORTEST_STEM)
-    language = max(sorted(stops), key=lambda name: (len(stops[name]), name == _ENGLISH), default=_ENGLISH)
-    return {word: frozenset(found) for word, found in stems.items()}, frozenset(stops.get(language, ()))
+def asked(scope: Scope, plan: KeywordPlan, narrowing: Narrowing) -> list[object]:
+    """What the database's functions are asked for: folders, window, narrowing (None where the scope is all that
+    narrows), both ways to match and what matches in a message's own words, terms with their weights and forms, caps,
+    how many are expected, and whether the scope is small."""
+    strict, broad = plan.strict, plan.broad
+    if plan.is_question and len(plan.terms) > 1:
+        strict = None
+    by_words_alone = bool(plan.terms) and narrowing.values.keys() <= _OF_SCOPE
+    return [
+        bigints(narrowing.folders),
+        scope.received_from,
+        scope.received_until,
+        None if by_words_alone else narrowing.parameter,
+        strict,
+        None if broad == strict else broad,
+        plan.own,
+        [term.expression.tsquery for term in plan.terms],
+        [term.weight for term in plan.terms],
+        [float(term.expression.forms) for term in plan.terms],
+        _CAPS,
+        bigints(plan.expected),
+        plan.small,
+    ]
 
 
-async def _lexized(
-    conn: AsyncConnection[TupleRow], words: Sequence[str]
-) -> Mapping[str, Sequence[tuple[str, Sequence[str]]]]:
-    """What each dictionary that knows it makes of a word: nothing where it is a word that says nothing."""
-    unknown = [word for word in words if word not in _lexemes]
-    if unknown:
-        if len(_lexemes) >= _WORDS_KEPT:
-            _lexemes.clear()
-            unknown = list(words)
-        cursor = await conn.execute(
-            "SELECT d.name, w.word, ts_lexize(d.name::regdictionary, w.word)"
-            " FROM unnest(%s::text[]) AS d (name), unnest(%s::text[]) AS w (word)",
-            [dictionaries(), unknown],
-            prepare=True,
-        )
-        found: dict[str, list[tuple[str, Sequence[str]]]] = {word: [] for word in unknown}
-        for name, word, lexemes in await cursor.fetchall():
-            if lexemes is not None:
-                found[word].append((name, lexemes))
-        _lexemes.update(found)
-    return {word: _lexemes[word] for word in words}
-
-
-def _weighted(term: Term, stems: Mapping[str, frozenset[str]], stops: frozenset[str]) -> WeightedTerm | None:
-    found = [one for wanted in term.alternatives if (one := expression(wanted, stems)) is not None]
+def _weighted(term: Term, spoken: Vocabulary) -> WeightedTerm | None:
+    found = [one for wanted in term.alternatives if (one := expression(wanted, spoken.stems)) is not None]
     if not found:
         return None
     if len(found) == 1:
         words = plain_words(term.alternatives[0])
-        stop = len(words) == 1 and words[0] in stops
+        stop = len(words) == 1 and words[0] in spoken.stops
         return WeightedTerm(found[0], required=term.required, stop=stop)
     # Alternatives stand for each other, so they are as rare as the commonest of them.
     merged = frozenset(lexeme for one in found for slot in one.slots for lexeme in slot)

@@ -62,6 +62,11 @@ class _Folder:
     names: frozenset[str]
 
 
+def asks(filters: Iterable[Filters]) -> bool:
+    """Whether to narrow by *filters* takes a look at the database."""
+    return any(one.folders or one.mailboxes or one.threads or one.messages for one in filters)
+
+
 async def narrow(
     conn: AsyncConnection[TupleRow],
     scope: Scope,
@@ -71,7 +76,8 @@ async def narrow(
 ) -> Narrowing:
     """The scope cut down by all *filters* together, without what any filter of *unwanted* alone would leave.
 
-    *refused* are filters that could not even be understood.
+    *refused* are filters that could not even be understood. *conn* need be bound to the scope only where the filters
+    take a look at the database (`asks`).
     """
     narrowing = Narrowing({"folders": scope.folder_ids}, refused=list(refused))
     for name, moment in (("received_from", scope.received_from), ("received_until", scope.received_until)):

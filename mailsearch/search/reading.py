@@ -19,9 +19,6 @@ from mailsearch.search.threads import families
 
 # Messages of one thread that are read at once; longer ones end here, the oldest first.
 LONGEST_THREAD = 500
-_TEXTS = heads.Columns(
-    ", m.body_text, m.body_blocks, m.body_regions, m.hidden_text", ", text, blocks, page_starts, hidden_text"
-)
 _ONE_ATTACHMENT = """
 SELECT m.id, a.public_id, a.filename, a.content_type, a.size, a.state, a.text, a.blocks, a.page_starts
 FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id WHERE a.public_id = %(asked)s AND {}
@@ -151,13 +148,14 @@ async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
     """Whole messages by internal id, of those in scope."""
     wanted = list(ids)
-    found = await heads.read(conn, scope, wanted, _TEXTS) if wanted else {}
-    return {message_id: _whole(one) for message_id, one in found.items()}
+    found = await heads.read(conn, scope, wanted, texts=True) if wanted else {}
+    return {message_id: whole(one) for message_id, one in found.items()}
 
 
-def _whole(read: heads.Read) -> MessageText:
+def whole(read: heads.Read) -> MessageText:
+    """The message that was read with its texts."""
     head = read.head
-    text, blocks, regions, hidden = read.columns
+    text, blocks, regions, hidden = read.body
     parts = [
         PartText("subject", head.subject, (Block(0, len(head.subject), "heading"),) if head.subject else ()),
         PartText("body", text, _blocks(blocks), _regions(regions)),

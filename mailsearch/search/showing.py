@@ -1,6 +1,7 @@
 """From ranked ids to hits: heads, excerpts and what folding needs, all read within the scope."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
@@ -10,7 +11,10 @@ from mailsearch.scope import Scope, bigints
 from mailsearch.search import reading
 from mailsearch.search.excerpts import Span, Words, excerpts
 from mailsearch.search.folding import Candidate, Folded
-from mailsearch.search.keyword import KeywordPlan
+from mailsearch.search.heads import in_scope, of_row
+from mailsearch.search.keyword import KeywordPlan, asked
+from mailsearch.search.narrowing import Narrowing
+from mailsearch.search.paging import DEEPEST
 from mailsearch.search.semantic import Nearest
 
 _CANDIDATES = """
@@ -19,6 +23,49 @@ SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', CASE 
     ORDER BY p.role, p.position LIMIT 1), '') ELSE '' END
 FROM mailsearch_message m WHERE m.id = ANY(%(ids)s::bigint[]) AND {}
 """
+# The rest of the scope is bound where a page is ranked, before anything of it is read.
+_PAGE = """
+SELECT p.total, p.hits, p.copies[h.place], h.* FROM mail_search.page(
+    %s, %s, %s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s, %s) AS p
+LEFT JOIN LATERAL mail_search.heads(p.messages, %s::bigint[], %s, %s, %s, true) AS h ON true
+"""
+_OF_PAGE = 3
+_BY_WORDS = ("keyword",)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of what words alone find."""
+
+    hits: tuple[Hit, ...]
+    # The messages of the hits by public id.
+    texts: Mapping[str, MessageText]
+    # How many messages match, and how many hits there are up to the page's end and one more.
+    total: int
+    reached: int
+
+
+async def page(
+    conn: AsyncConnection[TupleRow], scope: Scope, plan: KeywordPlan, narrowing: Narrowing, offset: int, limit: int
+) -> Page:
+    """Rank and read a page in one trip to the database, each of several copies once.
+
+    One statement that binds its own transaction, so *conn* need not be bound.
+    """
+    depth = min(offset + limit + 1, DEEPEST)
+    bound = scope.binding().settings
+    values = [bound["app.tenant"], bound["app.mailboxes"], *asked(scope, plan, narrowing), depth, offset, limit]
+    cursor = await conn.execute(_PAGE, [*values, *in_scope(scope, "")[1:]], prepare=True, binary=True)
+    rows = await cursor.fetchall()
+    total, reached = rows[0][:2]
+    # Where nothing is left to show, one row tells the numbers.
+    found = sorted((row[_OF_PAGE], row[2], row[_OF_PAGE:]) for row in rows if row[_OF_PAGE] is not None)
+    words, shown, texts = Words(plan.lexemes), [], {}
+    for place, copies, row in found:
+        text = reading.whole(of_row(row))
+        texts[text.head.message_id] = text
+        shown.append(Hit(text.head, offset + place, _BY_WORDS, excerpts(text.parts, words), copies))
+    return Page(tuple(shown), texts, total, reached)
 
 
 async def candidates(

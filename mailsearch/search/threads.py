@@ -18,14 +18,6 @@ WITH RECURSIVE up AS (
 )
 SELECT asked, id FROM down
 """
-_ROOTS = """
-WITH RECURSIVE up AS (
-    SELECT t.id AS asked, t.public_id, t.merged_into_id FROM mailsearch_thread t WHERE t.id = ANY(%(asked)s)
-    UNION
-    SELECT up.asked, t.public_id, t.merged_into_id FROM up JOIN mailsearch_thread t ON t.id = up.merged_into_id
-)
-SELECT asked, public_id FROM up WHERE merged_into_id IS NULL
-"""
 
 
 async def families(conn: AsyncConnection[TupleRow], public_ids: Iterable[str]) -> dict[str, list[int]]:
@@ -35,9 +27,3 @@ async def families(conn: AsyncConnection[TupleRow], public_ids: Iterable[str]) -
     for asked, thread in await cursor.fetchall():
         found.setdefault(asked, []).append(thread)
     return found
-
-
-async def roots(conn: AsyncConnection[TupleRow], thread_ids: Iterable[int]) -> dict[int, str]:
-    """For each internal id of a thread: the public id of the thread that it was merged into, or its own."""
-    cursor = await conn.execute(_ROOTS, {"asked": sorted(set(thread_ids))})
-    return dict(await cursor.fetchall())

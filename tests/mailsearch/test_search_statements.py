@@ -1,0 +1,130 @@
+"""What statements of a search that bind themselves may see, and what they read beside the messages."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import async_to_sync
+from django.utils import timezone
+from psycopg.rows import TupleRow
+
+from mailsearch.hits import SearchRequest
+from mailsearch.ingest.pipeline import ingest
+from mailsearch.ingest.sources import open_source
+from mailsearch.models import Mailbox, Message
+from mailsearch.scope import Scope
+from mailsearch.search import engine, keyword, showing
+from mailsearch.search.narrowing import whole
+from mailsearch.search.query import parse
+from mailsearch.search.vocabulary import look_up, vocabulary
+from mailsearch.sessions import bound, dsn, pool, unbound
+from mailsearch.terms import dictionaries
+from tests.mailsearch.posting import START, Letter, Office
+
+pytestmark = pytest.mark.django_db(transaction=True)
+_APART = """
+SELECT count(*) FROM mailsearch_searchdocument d RIGHT JOIN mailsearch_message m ON m.id = d.message_id
+WHERE m.tenant_id = %s
+  AND (d.tenant_id, d.mailbox_id, d.quarantined, d.folder_id, d.received_at, d.deleted, d.words_key, d.places)
+    IS DISTINCT FROM (m.tenant_id, m.mailbox_id, m.quarantined, m.folder_id, m.received_at,
+        m.deleted_at_source IS NOT NULL, mail_search.words_key(m.words_sha256),
+        mail_search.word_places(m.mailbox_id, m.received_at))
+"""
+
+
+@contextmanager
+def _bound_to(scope: Scope) -> Iterator["psycopg.Connection[TupleRow]"]:
+    with psycopg.connect(dsn()) as conn:
+        for statement in scope.binding().statements():
+            conn.execute(statement)
+        yield conn
+
+
+def _total(scope: Scope) -> int:
+    return async_to_sync(engine.search)(scope, SearchRequest("harbour", mode="keyword")).total
+
+
+def test_what_a_statement_binds_itself_to_ends_with_it() -> None:
+    office = Office()
+    office.post("sales", Letter("The harbour."))
+    scope = office.scope("sales")
+
+    async def seen() -> list[Any]:
+        async with pool(size=1), unbound() as conn:
+            parsed = parse("harbour", START)
+            known = await look_up(conn, scope, ["harbour"], [])
+            plan, _ = await keyword.plan(conn, scope, parsed)
+            page = await showing.page(conn, scope, plan, whole(scope), 0, 10)
+            after = await conn.execute(
+                "SELECT count(*), current_setting('app.tenant'), current_setting('app.mailboxes')"
+                " FROM mailsearch_message"
+            )
+            return [known.documents, page.total, await after.fetchone()]
+
+    assert asyncio.run(seen()) == [{"harbour": 1}, 1, (0, "", "")]
+
+
+def test_reading_messages_by_number_shows_none_beyond_the_session_or_the_scope() -> None:
+    office = Office()
+    (mine, old), (theirs,) = (
+        office.post("sales", Letter("Mine.", received_at=START + timedelta(9)), Letter("Old.", received_at=START)),
+        office.post("boss", Letter("Theirs.", received_at=START + timedelta(9))),
+    )
+    scope, both = office.scope("sales"), office.scope("sales", "boss")
+    values = [[mine.pk, theirs.pk, old.pk], both.folder_ids, START + timedelta(1), None]
+    with _bound_to(scope) as conn:
+        rows = conn.execute("SELECT * FROM mail_search.heads(%s, %s, %s, %s, false, true)", values).fetchall()
+    assert [row[1] for row in rows] == [mine.pk]
+    with psycopg.connect(dsn()) as conn:
+        assert conn.execute("SELECT * FROM mail_search.heads(%s, %s, %s, %s, false, true)", values).fetchall() == []
+
+
+def test_words_are_stemmed_by_every_dictionary_that_mail_may_be_stemmed_by() -> None:
+    scope = Office().scope("sales")
+    words = ["harbours", "häuser", "the", "der", "avions", "книги", "kirjat", "x"]
+
+    async def asked() -> None:
+        async with unbound() as conn:
+            await look_up(conn, scope, [], words)
+
+    asyncio.run(asked())
+    with psycopg.connect(dsn()) as conn:
+        expected: dict[str, set[str]] = {word: {word} for word in words}
+        for name in dictionaries():
+            for word in words:
+                row = conn.execute("SELECT ts_lexize(%s::regdictionary, %s)", [name, word]).fetchone()
+                expected[word].update(one for one in (row or ([],))[0] if len(one) >= 3)
+    spoken = vocabulary(words)
+    assert spoken.stems == expected
+    assert spoken.stops == {"the"}
+
+
+def test_facts_beside_the_words_are_those_of_the_message_whatever_happens_to_it(
+    owner_conninfo: str, tmp_path: Path
+) -> None:
+    """Ranking counts by them alone, so counts would tell of mail out of scope if they were not."""
+    office = Office()
+    posted = office.post("sales", *(Letter(f"The harbour {number}.") for number in range(4)))
+    mail = EmailMessage()
+    mail["From"], mail["Subject"] = "ann@abel.example", "Imported"
+    mail.set_content("The harbour again.")
+    (tmp_path / "one.eml").write_bytes(mail.as_bytes())
+    ingest(open_source(tmp_path), mailbox=Mailbox.objects.get(tenant=office.tenant, slug="sales"))
+    scope, archive = office.scope("sales"), office.folder("sales", "Archive")
+    changes: list[tuple[dict[str, object], int]] = [
+        ({"folder": archive}, 4), ({"deleted_at_source": timezone.now()}, 4), ({"folder": office.folder("sales")}, 4),
+        ({"deleted_at_source": None}, 5), ({"quarantined": True}, 4), ({"quarantined": False}, 5),
+    ]  # fmt: skip
+    assert _total(scope) == 5
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        for change, left in changes:
+            with bound(office.binding()):
+                Message.objects.filter(pk=posted[0].pk).update(**change)
+            assert conn.execute(_APART, [office.tenant.pk]).fetchone() == (0,)
+            assert _total(scope) == left
