@@ -1,12 +1,16 @@
 """Bring a database to the state that this version needs: roles, extension, tables, rights."""
 
+from contextlib import suppress
+
 import psycopg
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from agentic.server.roles import RoleNames, grant_rights, make_roles, role_names
+from mailsearch.ingest import language
 
 # Whoever comes after a change of a table that waits for its lock waits too: so it gives up, and can be repeated.
 _LOCK_TIMEOUT = "10s"
@@ -33,6 +37,9 @@ def setup_database(admin: str, database: str, *, verbosity: int = 0) -> RoleName
     with psycopg.connect(make_conninfo(admin, dbname=database), autocommit=True) as conn:
         conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(names.owner)))
         grant_rights(conn, names)
+    # Importers unpack it each time where it can't be kept.
+    with suppress(OSError):
+        language.lay_out_model(settings.PM_DATA)
     return names
 
 

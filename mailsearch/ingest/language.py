@@ -6,13 +6,12 @@ choose from, the fewer short texts are taken for one that is much like their own
 see you tomorrow" is Nigerian Pidgin.
 """
 
-import io
-import lzma
 import re
-from array import array
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mailsearch.ingest import language_model
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -56,6 +55,8 @@ _OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u3040-\ua95f\uac00-\ufaff]")
 # Quoted lines, figures and rules say little about the writer's language.
 _QUOTED = re.compile(r"(?m)^>.*$")
 _NOISE = str.maketrans(dict.fromkeys("0123456789_=*#|<>-", " "))
+# Where the model may be laid out.
+_folder: Path | None = None
 
 
 def detect(text: str) -> str:
@@ -86,18 +87,18 @@ def _by_small_words(words: list[str]) -> str:
     return code if count >= _FOR_EACH_OTHER * others and len(set(known)) - others >= _FEWEST_DIFFERENT else ""
 
 
+def lay_out_model(folder: Path) -> None:
+    """Have `use_model` find the model in *folder*. Raises OSError where it can't be written."""
+    language_model.lay_out(_LANGUAGES, folder)
+
+
+def use_model(folder: Path) -> None:
+    """From here on in this process, take the model from *folder* where it is laid out there."""
+    global _folder
+    _folder = folder
+
+
 @cache
 def _identifier() -> "LanguageIdentifier":
-    """The model, read without a file of its own: a process that may write none has to be able to load it."""
-    # Most imports never come here, and numpy with the model takes longer to load than hundreds of messages to read.
-    import numpy
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    packed = resources.files("py3langid").joinpath(MODEL_FILE).read_bytes()
-    with numpy.load(io.BytesIO(lzma.decompress(packed)), allow_pickle=False) as data:
-        moves, rows = (array(data[name].dtype.char, data[name].tobytes()) for name in ("nextmove", "nextmove_row"))
-        identifier = LanguageIdentifier(
-            data["ptc"], data["pc"], data["classes"].tolist(), moves, data["out_feat"].tolist(), tk_row=rows
-        )
-    identifier.set_languages(_LANGUAGES)
-    return identifier
+    # Most texts never come here.
+    return language_model.identifier(_LANGUAGES, _folder)

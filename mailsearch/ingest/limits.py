@@ -18,11 +18,12 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
 from mailsearch.hits import Block, Link, PartLinks, Region
-from mailsearch.ingest import collecting, mime, minimal
+from mailsearch.ingest import collecting, language, mime, minimal
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30
@@ -54,7 +55,8 @@ class _ChildGoneError(Exception):
 class Worker:
     """A child process that parses messages. Not for use by several threads at once. Close it, or use it in `with`.
 
-    *parse_seconds* bound headers and bodies of one message, *attachment_seconds* all its attachments.
+    *parse_seconds* bound headers and bodies of one message, *attachment_seconds* all its attachments. In *models* the
+    model of languages may be laid out.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class Worker:
         memory: int = MEMORY,
         parse_seconds: float = PARSE_SECONDS,
         attachment_seconds: float = ATTACHMENT_SECONDS,
+        models: Path | None = None,
     ) -> None:
         self._memory = memory
+        self._models = str(models) if models else ""
         self._parse_seconds = parse_seconds
         self._attachment_seconds = attachment_seconds
         self._child: subprocess.Popen[bytes] | None = None
@@ -168,7 +172,7 @@ class Worker:
         if self._child is None:
             code = (
                 f"import sys; sys.path[:] = {sys.path!r}\n"
-                f"from mailsearch.ingest import limits\nlimits.serve({self._memory})"
+                f"from mailsearch.ingest import limits\nlimits.serve({self._memory}, {self._models!r})"
             )
             # -I and an environment of our own: nothing of the caller's settings or secrets reaches the child. The
             # language model's library would set memory aside for each core, which the limit of memory forbids.
@@ -261,13 +265,15 @@ def _loads(data: bytes) -> tuple[str, object]:
     return str(kind), value
 
 
-def serve(memory: int) -> None:
+def serve(memory: int, models: str = "") -> None:
     """The child: read requests from standard input, write results to standard output, until the parent closes it."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     sys.setrecursionlimit(2_000)
     collecting.rarely()
+    if models:
+        language.use_model(Path(models))
     requests, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     # Whatever a library prints must not end up between the results.
     os.dup2(2, 1)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import psycopg
+from django.conf import settings
 from django.db import Error
 from django.utils import timezone
 
@@ -37,7 +38,7 @@ _BYTES = 16_000_000
 _MORE = 25
 _INBOX = "INBOX"
 # For messages that come one by one: starting a child takes longer than parsing a hundred of them.
-_parser = Worker()
+_parser = Worker(models=settings.PM_DATA)
 _one_at_a_time = threading.Lock()
 atexit.register(_parser.close)
 
@@ -139,7 +140,7 @@ def ingest_one(mail: RawMail, *, mailbox: Mailbox, folder: str | None = None, qu
 
 
 def _lent(worker: Worker | None) -> AbstractContextManager[Worker]:
-    return Worker() if worker is None else nullcontext(worker)
+    return Worker(models=settings.PM_DATA) if worker is None else nullcontext(worker)
 
 
 @dataclass(frozen=True, slots=True)

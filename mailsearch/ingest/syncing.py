@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import psycopg
+from django.conf import settings
 from django.db.models.functions import Now
 
 from mailsearch.ingest import pipeline, syncing_files, syncing_imap
@@ -61,7 +62,7 @@ def sync(
 
 
 def _lent(worker: Worker | None) -> AbstractContextManager[Worker]:
-    return Worker() if worker is None else nullcontext(worker)
+    return Worker(models=settings.PM_DATA) if worker is None else nullcontext(worker)
 
 
 def _told(unread: list[str]) -> str:

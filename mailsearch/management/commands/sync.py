@@ -6,6 +6,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import psycopg
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from django.db.models import QuerySet
@@ -30,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         sources = _sources(options["tenant"], options["mailbox"])
-        with Worker() as worker:
+        with Worker(models=settings.PM_DATA) as worker:
             if options["watch"]:
                 self._watch(sources, worker, not options["no_attachments"])
                 return
