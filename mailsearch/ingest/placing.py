@@ -6,7 +6,7 @@ about the same thread at once.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -14,44 +14,11 @@ from django.db.backends.utils import CursorWrapper
 from mailsearch.ids import public_ids
 from mailsearch.ingest.drafts import Draft
 from mailsearch.ingest.literals import array, bytes_array
-from mailsearch.ingest.threads import (
-    NEAR,
-    Group,
-    Known,
-    Letter,
-    Link,
-    dissolving,
-    group,
-    link,
-    placed_by_subject,
-    subject_without_prefixes,
-)
+from mailsearch.ingest.subjects import Subjects
+from mailsearch.ingest.threads import Group, Known, Link, dissolving, group, link
 
-# The nearest messages with the subject of `n` on either side, walked along in the index of subjects: however many share
-# it, no more are looked at. Later ones that can't follow on `n` don't count.
-_SAME_SUBJECT = """
-    SELECT m.id, m.thread_id, m.subject, coalesce(m.sent_at, m.received_at) AS at,
-        cardinality(m."references") + cardinality(m.in_reply_to) = 0 AS alone,
-        abs(extract(epoch FROM coalesce(m.sent_at, m.received_at) - n.at)) AS away
-    FROM mailsearch_message m
-    WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"""
-_EARLIER = f"""{_SAME_SUBJECT} AND n.is_reply
-        AND coalesce(m.sent_at, m.received_at) < n.at
-        AND coalesce(m.sent_at, m.received_at) >= n.at - %s * interval '1 day'
-    ORDER BY coalesce(m.sent_at, m.received_at) DESC LIMIT %s"""
-_LATER = f"""{_SAME_SUBJECT}
-        AND (n.is_reply OR (cardinality(m."references") + cardinality(m.in_reply_to) = 0 AND m.subject ~ '[:：]'))
-        AND coalesce(m.sent_at, m.received_at) >= n.at
-        AND coalesce(m.sent_at, m.received_at) <= n.at + %s * interval '1 day'
-    ORDER BY coalesce(m.sent_at, m.received_at) LIMIT %s"""
-_NEAREST = (
-    "SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[], %s::boolean[])"  # noqa: S608
-    f" AS n (number, key, at, is_reply), LATERAL (SELECT * FROM ({_EARLIER}) AS e"
-    f" UNION ALL SELECT * FROM ({_LATER}) AS l ORDER BY away, id LIMIT %s) AS found"
-)
 # Larger threads are only added to: looking at all of one anew at each late arrival would cost more than it helps.
 _LARGEST_LOOSENED = 2_000
-_MOST_CANDIDATES = 50
 
 
 @dataclass(slots=True)
@@ -78,14 +45,19 @@ def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
 
     Messages inside others are not asked for: they stand in their container's thread.
     """
-    links = [one.link for one in drafts]
     with connection.cursor() as cursor:
+        subjects = Subjects(cursor, tenant)
+        subjects.add(drafts)
+        followed = subjects.of_arriving()
+        links = [_following(one.link, followed.arriving.get(place)) for place, one in enumerate(drafts)]
         known = _known(cursor, tenant, _mentioned(links))
-        stored = _loosened(cursor, tenant, dissolving(known, links))
+        stored = _loosened(cursor, tenant, dissolving(known, links) | followed.threads)
+        by_subject = subjects.of_stored([one.id for one in stored if not one.link.chain])
+        stored = [replace(one, link=_following(one.link, by_subject.get(one.id))) for one in stored]
         known |= _known(cursor, tenant, _mentioned(one.link for one in stored) - known.keys())
         grouping = group(links, known, stored=[(one.thread, one.link) for one in stored])
         groups = grouping.groups
-        threads = _threads(cursor, tenant, groups, _by_subject(cursor, tenant, drafts, groups))
+        threads = _threads(cursor, tenant, groups)
         writing = _Writing(forgotten=[key_of(name) for name in grouping.forgotten])
         placed = [0] * len(drafts)
         arriving = {one.own for one in links}
@@ -95,6 +67,11 @@ def place(tenant: int, drafts: Sequence[Draft]) -> list[int]:
             _note(writing, found, thread, stored, known, arriving)
         _write(cursor, tenant, writing)
     return placed
+
+
+def _following(one: Link, followed: str | None) -> Link:
+    """*one* as if it named the message that it follows by its subject."""
+    return Link(one.own, (followed,)) if followed else one
 
 
 def _mentioned(links: Iterable[Link]) -> set[str]:
@@ -133,127 +110,17 @@ def _loosened(cursor: CursorWrapper, tenant: int, threads: set[int]) -> list[_St
     ]
 
 
-def _threads(cursor: CursorWrapper, tenant: int, groups: Sequence[Group], beside: Mapping[int, "_Beside"]) -> list[int]:
+def _threads(cursor: CursorWrapper, tenant: int, groups: Sequence[Group]) -> list[int]:
     """The thread of each group; new ones are made in one go."""
-    placed: dict[int, int] = {}
-    followed = {number: _follow(number, beside) for number in range(len(groups))}
-    for number, end in followed.items():
-        if isinstance(end, _InStore):
-            placed[number] = end.thread
-        elif (thread := groups[end].thread) is not None:
-            placed[number] = thread
-    missing = sorted({end for end in followed.values() if isinstance(end, int) and groups[end].thread is None})
-    made: dict[int, int] = {}
+    missing = sum(found.thread is None for found in groups)
+    made: list[int] = []
     if missing:
         cursor.execute(
             "INSERT INTO mailsearch_thread (tenant_id, public_id) SELECT %s, unnest(%s::text[]) RETURNING id",
-            [tenant, array(public_ids("thr", len(missing)))],
+            [tenant, array(public_ids("thr", missing))],
         )
-        made = dict(zip(missing, sorted(id_ for (id_,) in cursor.fetchall()), strict=True))
-    return [placed[number] if number in placed else made[_end(followed[number])] for number in range(len(groups))]
-
-
-@dataclass(frozen=True, slots=True)
-class _InStore:
-    thread: int
-
-
-# Beside what a newcomer was placed by its subject: a thread of the store, or a group of the same batch.
-_Beside = _InStore | int
-
-
-def _follow(number: int, beside: Mapping[int, _Beside]) -> _Beside:
-    end: _Beside = number
-    while isinstance(end, int) and end in beside:
-        end = beside[end]
-    return end
-
-
-def _end(followed: _Beside) -> int:
-    assert isinstance(followed, int)
-    return followed
-
-
-def _by_subject(
-    cursor: CursorWrapper, tenant: int, drafts: Sequence[Draft], groups: Sequence[Group]
-) -> dict[int, _Beside]:
-    """What single newcomers stand beside by their subject: place in *groups* → thread or other group.
-
-    Only a message that belongs to nothing else is placed so; two threads are never joined by a subject.
-    """
-    single = {
-        number: drafts[found.arriving[0]]
-        for number, found in enumerate(groups)
-        if found.thread is None and len(found.arriving) == 1 and not found.stored
-    }
-    single = {number: one for number, one in single.items() if one.subject_key and not one.link.chain}
-    if not single:
-        return {}
-    letters = {number: one.letter for number, one in single.items()}
-    stored = _candidates(cursor, tenant, {number: (one.subject_key, letters[number]) for number, one in single.items()})
-    beside: dict[int, _Beside] = {}
-    here = _by_key(drafts, groups)
-    for number, one in single.items():
-        others = [*stored.get(number, ()), *here[one.subject_key]]
-        # Not beside itself, nor beside what already stands beside it.
-        choices = [(at, letter) for at, letter in others if _follow_from(at, beside) != number]
-        chosen = placed_by_subject(letters[number], [letter for _, letter in choices])
-        if chosen is not None:
-            beside[number] = choices[chosen][0]
-    return beside
-
-
-def _by_key(drafts: Sequence[Draft], groups: Sequence[Group]) -> dict[bytes | None, list[tuple[_Beside, Letter]]]:
-    """What arrives, by the key of its subject."""
-    found: dict[bytes | None, list[tuple[_Beside, Letter]]] = {}
-    for number, one in enumerate(groups):
-        for place in one.arriving:
-            found.setdefault(drafts[place].subject_key, []).append((number, drafts[place].letter))
-    return found
-
-
-def _follow_from(at: _Beside, beside: Mapping[int, _Beside]) -> _Beside:
-    return _follow(at, beside) if isinstance(at, int) else at
-
-
-def _candidates(
-    cursor: CursorWrapper, tenant: int, newcomers: Mapping[int, tuple[bytes | None, Letter]]
-) -> dict[int, list[tuple[_Beside, Letter]]]:
-    """Messages of the store that each of *newcomers* (key of the subject, letter) may belong to, the nearest first.
-
-    Beside one that is no reply only a later reply that refers to nothing can stand; and no reply lacks a colon.
-    """
-    keys, letters = zip(*newcomers.values(), strict=True)
-    cursor.execute(
-        _NEAREST,
-        [
-            array(newcomers),
-            bytes_array(key or b"" for key in keys),
-            array(one.at.isoformat() for one in letters),
-            array(subject_without_prefixes(one.subject)[1] for one in letters),
-            *[tenant, NEAR.days, _MOST_CANDIDATES] * 2,
-            _MOST_CANDIDATES,
-        ],
-    )
-    rows = cursor.fetchall()
-    people = _people(cursor, {message for _, message, *_ in rows})
-    found: dict[int, list[tuple[_Beside, Letter]]] = {}
-    for number, message, thread, subject, at, alone, _away in rows:
-        letter = Letter(subject, people.get(message, frozenset()), at, alone)
-        found.setdefault(number, []).append((_InStore(thread), letter))
-    return found
-
-
-def _people(cursor: CursorWrapper, messages: set[int]) -> dict[int, frozenset[str]]:
-    """The addresses on each of *messages*."""
-    if not messages:
-        return {}
-    cursor.execute(
-        "SELECT message_id, array_agg(address) FROM mailsearch_participant"
-        " WHERE message_id = ANY(%s::bigint[]) AND address <> '' GROUP BY message_id",
-        [array(messages)],
-    )
-    return {message: frozenset(addresses) for message, addresses in cursor.fetchall()}
+        made = sorted((id_ for (id_,) in cursor.fetchall()), reverse=True)
+    return [made.pop() if found.thread is None else found.thread for found in groups]
 
 
 def _note(

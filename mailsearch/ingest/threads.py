@@ -8,8 +8,8 @@ arrived, loops do no harm, and the outcome is the same in whatever order mail ar
 Message-ID the first that arrived keeps it; another joins the thread that it answers itself, or the first one's if it
 answers none.
 
-A reply that names nothing is placed by its subject, and only beside a message between the same people, within thirty
-days (`placed_by_subject`).
+A reply that names nothing is placed by its subject: beside the nearest earlier message between the same people, within
+thirty days (`follows`), as if it named that one.
 """
 
 import hashlib
@@ -252,23 +252,24 @@ def subject_key(subject: str) -> bytes | None:
     return hashlib.sha256(rest.encode("utf-8", "replace")).digest()[:16]
 
 
-def placed_by_subject(letter: Letter, others: Sequence[Letter]) -> int | None:
-    """The place in *others* of the message that *letter* belongs to by its subject; None if there is none.
+def is_lone_reply(letter: Letter) -> bool:
+    """Whether this is a reply or forward that names no message: one to be placed by its subject."""
+    return letter.alone and subject_without_prefixes(letter.subject)[1]
 
-    One of the two must be a reply or forward that refers to nothing, and the later one; both must be between the same
-    people (two addresses in common, or all of a note to oneself), at most thirty days apart. The nearest counts.
+
+def follows(reply: Letter, other: Letter) -> bool:
+    """Whether the lone *reply* may belong to *other* by its subject; of all that it may, it belongs to the nearest.
+
+    Both must be between the same people (two addresses in common, or all of a note to oneself), and *other* the earlier
+    one, by thirty days at most.
     """
-    near = [place for place, other in enumerate(others) if _belong(letter, other)]
-    return min(near, key=lambda place: abs(others[place].at - letter.at), default=None)
-
-
-def _belong(one: Letter, other: Letter) -> bool:
-    earlier, later = sorted((one, other), key=lambda letter: letter.at)
-    (subject, _), (later_subject, is_reply) = (
-        subject_without_prefixes(earlier.subject),
-        subject_without_prefixes(later.subject),
-    )
-    if subject != later_subject or not is_reply or not later.alone or not one.people or not other.people:
+    if not timedelta() <= reply.at - other.at <= NEAR or not reply.people or not other.people:
         return False
-    in_common = len(one.people & other.people)
-    return later.at - earlier.at <= NEAR and in_common >= min(2, len(one.people), len(other.people))
+    (subject, _), (other_subject, other_replies) = (
+        subject_without_prefixes(reply.subject),
+        subject_without_prefixes(other.subject),
+    )
+    # Of two replies of one moment none is the later.
+    if subject != other_subject or (reply.at == other.at and other_replies):
+        return False
+    return len(reply.people & other.people) >= min(2, len(reply.people), len(other.people))

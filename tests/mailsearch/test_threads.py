@@ -13,9 +13,10 @@ from mailsearch.ingest.threads import (
     Letter,
     Link,
     dissolving,
+    follows,
     group,
+    is_lone_reply,
     link,
-    placed_by_subject,
     subject_key,
     subject_without_prefixes,
 )
@@ -183,29 +184,34 @@ def letter(subject: str, *people: str, days: float = 0, alone: bool = True) -> L
     return Letter(subject, frozenset(people), NOON + timedelta(days=days), alone)
 
 
-def test_a_reply_without_references_is_placed_beside_the_nearest_of_the_same_people() -> None:
-    others = [
-        letter("Offer", "ann", "bob", days=-20),
-        letter("Offer", "ann", "bob", days=-2),
-        letter("Offer", "ann", "eve", days=-1),
-    ]
-    assert placed_by_subject(letter("Re: Offer", "bob", "ann"), others) == 1
-
-
-def test_an_original_that_arrives_late_finds_its_reply() -> None:
-    assert placed_by_subject(letter("Offer", "ann", "bob", days=-1), [letter("Re: Offer", "bob", "ann")]) == 0
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (letter("Offer", "ann", "bob", days=-20), True),
+        (letter("AW: offer", "ann", "bob", "eve", days=-1, alone=False), True),
+        (letter("Offer", "ann", "bob"), True),
+        (letter("Fwd: Offer", "ann", "bob"), False),
+        (letter("Offer", "eve", "bob", days=-1), False),
+        (letter("Offer", days=-1), False),
+        (letter("Offer", "ann", "bob", days=-31), False),
+        (letter("Offer 2", "ann", "bob", days=-1), False),
+        (letter("Offer", "ann", "bob", days=1), False),
+    ],
+)
+def test_a_reply_without_references_follows_an_earlier_message_between_the_same_people(
+    other: Letter, expected: bool
+) -> None:
+    assert follows(letter("Re: Offer", "bob", "ann"), other) is expected
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("one", "expected"),
     [
-        letter("Offer", "eve", "bob", days=-1),
-        letter("Offer", "ann", "bob", days=-31),
-        letter("Offer 2", "ann", "bob", days=-1),
-        letter("Offer", "ann", "bob", days=1),
+        (letter("Re: Offer", "ann"), True),
+        (letter("WG: Offer", "ann"), True),
+        (letter("Offer", "ann"), False),
+        (letter("Re: Offer", "ann", alone=False), False),
     ],
-    ids=["other people", "too long ago", "other subject", "written later"],
 )
-def test_a_subject_alone_joins_nothing(other: Letter) -> None:
-    assert placed_by_subject(letter("Re: Offer", "bob", "ann"), [other]) is None
-    assert placed_by_subject(letter("Offer", "bob", "ann"), [letter("Offer", "bob", "ann", days=-1)]) is None
+def test_only_a_reply_that_names_nothing_is_placed_by_its_subject(one: Letter, expected: bool) -> None:
+    assert is_lone_reply(one) is expected
