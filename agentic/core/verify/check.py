@@ -388,13 +388,13 @@ def _citation(found: _Found) -> Citation:
         quote=match.text,
         context=match.context,
         page=match.part.part.page_at(match.start),
-        relayed_by=head.sender.address if forwarded else "",
-        said_by=match.piece.region.said_by if forwarded and match.piece.region else "",
+        relayed_by=form.sender(head.sender) if forwarded else "",
+        said_by=form.claimed(match.piece.region.said_by) if forwarded and match.piece.region else "",
     )
 
 
 def _reference(label: str, bench: Bench, relayed: bool = False) -> Citation:
     head = bench.sources[label].head
     return Citation(
-        label, head.message_id, "body", None, None, "", "", relayed_by=head.sender.address if relayed else ""
+        label, head.message_id, "body", None, None, "", "", relayed_by=form.sender(head.sender) if relayed else ""
     )

@@ -2,6 +2,8 @@
 
 import re
 
+from mailsearch.hits import Address
+
 _ACTIVE = (
     re.compile(r"```|~~~"),
     re.compile(r"!?\[[^\]\n]{0,1000}\]\s{0,2}\("),
@@ -90,3 +92,29 @@ def links(text: str) -> list[str]:
 def visible(text: str) -> str:
     """*text* without the characters that no reader sees and that can make it read otherwise."""
     return text if _is_clean(text) else _HIDDEN.sub("", _CONTROL.sub(" ", text))
+
+
+# Letters and digits of any script with the marks of addresses: nothing that ends a bracket or a line, or makes a link.
+_LOCAL = re.compile(r"[\w.+'=&/%$^?~#*{}-]{1,64}")
+_DOMAIN = re.compile(r"(?=.{1,255}\Z)\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*")
+_NAME = re.compile(r"\w[\w .,'\u2019-]{0,60}")
+_NOT_SHOWN = "\u2026"
+
+
+def sender(person: Address) -> str:
+    """Who sent a message, as an answer may name them: by address, or by name where there is none.
+
+    Both are a stranger's words. What is no plain address or name is left out; of an address its domain stays, if plain.
+    """
+    local, at, domain = person.address.rpartition("@")
+    if not at:
+        return next((one for one in (person.address, person.name) if _NAME.fullmatch(one)), _NOT_SHOWN)
+    if _DOMAIN.fullmatch(domain) is None:
+        return _NOT_SHOWN
+    return person.address if _LOCAL.fullmatch(local) else f"{_NOT_SHOWN}@{domain}"
+
+
+def claimed(name: str) -> str:
+    """A name that a mail claims for somebody, on one line and without what nobody sees; empty where it is active."""
+    line = " ".join(visible(name).split())
+    return "" if loaded(line) or links(line) or active(line.replace("<", "").replace(">", "")) else line

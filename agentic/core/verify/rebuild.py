@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agentic.core.answer import Citation, Draft, Sentence, Verification
-from agentic.core.verify.form import visible
+from agentic.core.verify import form
 from agentic.core.verify.quotes import scan
 from agentic.core.verify.sources import normal_text
 from mailsearch.hits import MessageText
@@ -82,7 +82,7 @@ def _holds(text: str, citation: Citation) -> bool:
 
 def quoted(quote: str) -> str:
     """Stored words on one line between marks that do not occur in them."""
-    words = " ".join(visible(re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).split())
+    words = " ".join(form.visible(re.sub(r"\n[ \t]*(?:>[ \t]?)+", "\n", quote)).split())
     for opening, closing in _MARKS:
         told = f"{opening}{words}{closing}"
         # A mark inside that opens and is not closed would take the closing one for its own.
@@ -100,4 +100,4 @@ def _name(citation: Citation, sources: Mapping[str, MessageText], cite: str) -> 
     if cite == "label":
         return citation.label
     head = sources[citation.label].head
-    return f"{head.sender.address or head.sender.name}, {(head.sent_at or head.received_at).date().isoformat()}"
+    return f"{form.sender(head.sender)}, {(head.sent_at or head.received_at).date().isoformat()}"
