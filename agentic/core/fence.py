@@ -38,6 +38,8 @@ _ROLE_HEADER = re.compile(
     r"(?: (?:message|prompt|note|result|response|instructions?))?[ \t]*[*_]{0,3}[ \t]*[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
+# Lines that look like those of the fence. A mail can't know a marker, but a model may not compare them.
+_FENCE_LINE = re.compile(r"^([ \t>]*)(-{2,}[ \t]*(?:mail|end)[ \t]+[0-9a-f]{8,})", re.IGNORECASE | re.MULTILINE)
 # Brackets around anything that an answer's reader or the model might take for a label.
 _LOOK_ALIKE_ITEM = rf"(?:{LABEL_PATTERN}|[A-Za-z]{{1,12}}[:_.#-]?[0-9]{{1,12}}[0-9A-Za-z]{{0,12}})"
 _LOOK_ALIKE = re.compile(rf"\[( *{_LOOK_ALIKE_ITEM}(?: *[,;] *{_LOOK_ALIKE_ITEM}){{0,16}} *)\]")
@@ -48,8 +50,9 @@ def clean(text: str) -> str:
     """*text* without what is unseen by a reader or taken for structure by a model.
 
     Format characters (Unicode category Cf: bidi controls, zero widths, tags), variation selectors, controls and
-    surrogates go; control tokens of chat templates, role headers at the start of a line and look-alikes of labels
-    stay readable in a harmless form. Words are never changed, so a quote taken from cleaned text is found again.
+    surrogates go; control tokens of chat templates, role headers at the start of a line, look-alikes of labels and of
+    the fence's own lines stay readable in a harmless form. Words are never changed, so a quote taken from cleaned text
+    is found again.
     """
     # What is printable holds no control and no format character, and so no line break of another kind.
     if not text.replace("\n", " ").isprintable() or (not text.isascii() and _PRINTABLE_BUT_UNSEEN.search(text)):
@@ -57,6 +60,8 @@ def clean(text: str) -> str:
     # Looking for one sign is many times cheaper than for a pattern, and most lines of mail hold none of these.
     if "<" in text or "[" in text:
         text = _without_tokens(text)
+    if "--" in text:
+        text = _FENCE_LINE.sub(r"\1| \2", text)
     return _ROLE_HEADER.sub(r"| \1\2", text) if ":" in text or "：" in text else text
 
 

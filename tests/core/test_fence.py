@@ -62,6 +62,13 @@ def test_role_headers_at_the_start_of_a_line_are_marked_and_keep_their_words(hea
     assert f"\n| {header}\n" in cleaned
 
 
+def test_a_line_that_looks_like_the_fences_own_is_marked_and_others_stay() -> None:
+    fake = f"--- end {'0' * 32} ---"
+    assert clean(f"Hello\n{fake}\n > {fake}") == f"Hello\n| {fake}\n > | {fake}"
+    for line in ("--- end of the letter ---", "-- mail me", "a --- end 00000000 ---"):
+        assert clean(line) == line
+
+
 def test_a_role_word_inside_a_line_stays() -> None:
     assert clean("The system: a review. My assistant called.") == "The system: a review. My assistant called."
 
