@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import lru_cache
 from importlib import resources
 
 from mailsearch.ingest import naming
@@ -51,8 +52,13 @@ _FROM = _folded("from")
 _OTHER = _folded("headers")
 _CLOSINGS = _folded("closings")
 _LABEL = re.compile(r"[:：]")
+_LETTER = re.compile(r"[^\W\d_]")
+_FIGURE = re.compile("[0-9]")
+_FIGURES = re.compile("[0-9]{2}")
 
 
+# Each answer carries the attributions of those before it along.
+@lru_cache(1_000)
 def speaker(line: str) -> str | None:
     """Who an attribution line names ("" if nobody), or None where *line* is none."""
     if len(line) > 400 or not _COLON_AT_END.search(line):
@@ -82,7 +88,7 @@ def named_and_dated(line: str) -> str | None:
     if address is None or len(line) > 400 or not _MOMENT.search(line):
         return None
     before = line[: address.end()]
-    return _named(before, "") if re.search(r"[^\W\d_]", before) else address[0].strip("<>()[] ")
+    return _named(before, "") if _LETTER.search(before) else address[0].strip("<>()[] ")
 
 
 def _is_name_or_date(before: str) -> bool:
@@ -91,7 +97,7 @@ def _is_name_or_date(before: str) -> bool:
 
 def is_certain(line: str) -> bool:
     """Whether an attribution line also names a date or an address, so that no prose looks like it."""
-    return re.search(r"[0-9]", line) is not None or _ADDRESS.search(line) is not None
+    return _FIGURE.search(line) is not None or _ADDRESS.search(line) is not None
 
 
 def is_forward(line: str) -> bool:
@@ -151,8 +157,8 @@ def _named(before: str, after: str) -> str:
     bare = _IN_BRACKETS.sub(" ", after)
     behind = naming.name_after(bare)
     address_behind = _IN_BRACKETS.search(after) or _ADDRESS.search(after)
-    is_dated = re.search(r"[0-9]{2}", bare) is not None
-    if (re.search(r"[^\W\d_]", behind) or address_behind) and not (is_dated and (name or address)):
+    is_dated = _FIGURES.search(bare) is not None
+    if (_LETTER.search(behind) or address_behind) and not (is_dated and (name or address)):
         return person(behind + (f" {address_behind[0]}" if address_behind else ""))
     return person(name + (f" {address[0]}" if address else ""))
 

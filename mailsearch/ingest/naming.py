@@ -20,13 +20,15 @@ _NOBODY = frozenset(_WORDS["nobody"])
 _FILLERS = sorted(_WORDS["fillers"], key=len, reverse=True)
 _DIGIT = re.compile(r"[0-9０-９]")
 _DAY = re.compile(r"[0-9]{1,2}(?:[.,:]|st|nd|rd|th|er|º|ª|-?[aáeé]n)*")
+_IN_QUOTES = re.compile('["„“]([^"„“”]{1,100})["“”]$')
+_FIGURES = re.compile("[0-9]{4}|[0-9][:./-][0-9]")
 _MARKS = "()[]{},;:.'’*_"
 _MOST_WORDS = 7
 
 
 def name_before(text: str) -> str:
     """The name at the end of *text*, what stands before the verb of an attribution; "" where there is none."""
-    quoted = re.search(r"[\"„“]([^\"„“”]{1,100})[\"“”]$", text.rstrip(" ,:："))
+    quoted = _IN_QUOTES.search(text.rstrip(" ,:："))
     if quoted:
         return quoted[1]
     words = text.rstrip(" ,:：").split()
@@ -71,7 +73,7 @@ def begins_with_date(text: str) -> bool:
     for word, is_dated in zip(words, _dated(words), strict=True):
         if not is_dated:
             return False
-        if _kind(word, False) in ("month", "weekday", "both") or re.search(r"[0-9]{4}|[0-9][:./-][0-9]", word):
+        if _kind(word, False) in ("month", "weekday", "both") or _FIGURES.search(word):
             return True
     return False
 

@@ -98,28 +98,32 @@ def mark_blocks(text: str, *, printed: bool = False) -> tuple[Block, ...]:
     Lines that were wrapped make one paragraph; lines that end where their writer wanted are blocks of their own.
     *printed* says that the text is from pages in proportional type.
     """
-    return tuple(part for block in _marked(text) for part in _apart(text, block, printed))
+    found: list[Block] = []
+    for block in _marked(text):
+        if block.kind == "paragraph" and text.find("\n", block.start, block.end) >= 0:
+            found += _apart(text, block, printed)
+        else:
+            found.append(block)
+    return tuple(found)
 
 
-def _apart(text: str, block: Block, printed: bool) -> Iterator[Block]:
-    """*block*, or what it falls apart into at the line ends that were chosen."""
-    if block.kind != "paragraph" or "\n" not in text[block.start : block.end]:
-        yield block
-        return
+def _apart(text: str, block: Block, printed: bool) -> list[Block]:
+    """What *block* of several lines falls apart into at the line ends that were chosen."""
     own = text[block.start : block.end].split("\n")
     contents = [_split_prefix(line)[1] if ">" in line[:4] else line for line in own]
     ends = lines.chosen_ends(contents, printed=printed)
     if True not in ends:
-        yield block
-        return
+        return [block]
+    found: list[Block] = []
     start = position = block.start
     first = 0
     for number, line in enumerate(own):
         if number == len(ends) or ends[number]:
             kind = lines.kind_of(contents[number]) if first == number else "paragraph"
-            yield Block(start, position + len(line), kind)
+            found.append(Block(start, position + len(line), kind))
             start, first = position + len(line) + 1, number + 1
         position += len(line) + 1
+    return found
 
 
 def _marked(text: str) -> Iterator[Block]:

@@ -8,6 +8,7 @@ runs to the end of its level.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import NamedTuple
 
 from mailsearch.hits import Block, Region, RegionKind
@@ -28,6 +29,9 @@ _SENT_FROM = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"<?https?://\S+")
+_FIGURE = re.compile("[0-9]")
+_DATED = re.compile(r"[0-9]{4}|[0-9]{1,2}[:.h][0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}")
+_OF_A_LIST = re.compile(r"(?i)mailing list|unsubscribe|listinfo|https?://")
 # A line that stands for words left out of a quote: "[...]", "<snip>", "(gekürzt)", "8<------".
 _LEFT_OUT = re.compile(
     r"[\[<({*].{1,30}[\])>}*]|[.…]{2,}|…|\W{0,6}(?:snip(?:ped)?|cut)\W{0,6}|[-~=_ ]*(?:8<|>8|✂)[-~=_ 8<>]*",
@@ -87,16 +91,19 @@ def mark(
 def _lines(text: str, quoted: Sequence[tuple[int, int]]) -> list[_Line]:
     changes = sorted([(start, 1) for start, _ in quoted] + [(end, -1) for _, end in quoted])
     lines: list[_Line] = []
-    position = depth = index = 0
+    marked, plain = ">" in text or "»" in text, text.isascii()
+    position = depth = index = own = 0
     for raw in text.split("\n"):
         end = position + len(raw)
         while index < len(changes) and changes[index][0] <= position:
             depth += changes[index][1]
             index += 1
-        match = _PREFIX.match(raw) if ">" in raw[:4] or "»" in raw[:4] else None
-        own = match[0].count(">") + match[0].count("»") if match else 0
-        content = raw[match.end() :].strip() if match else raw.strip()
-        if not content.isascii():
+        content = raw.strip()
+        if marked:
+            match = _PREFIX.match(raw) if ">" in raw[:4] or "»" in raw[:4] else None
+            own = match[0].count(">") + match[0].count("»") if match else 0
+            content = raw[match.end() :].strip() if match else content
+        if not plain and not content.isascii():
             content = content.strip(_DIRECTIONS)
         lines.append(_Line(position, end, own + depth, content, content.endswith(_COLONS)))
         position = end + 1
@@ -107,14 +114,17 @@ def _label_quotes(lines: list[_Line], forwards: bool) -> list[_Label | None]:
     labels: list[_Label | None] = [None] * len(lines)
     speakers: dict[int, str] = {}
     section: tuple[int, _Label] | None = None
+    near = _near_colons(lines)
     index = 0
     while index < len(lines):
         line = lines[index]
         if section and line.content and line.depth < section[0]:
             section = None
-        opening = _opening(lines, index, forwards) if line.content else None
+        near_colon, opening = near[index], None
+        if _may_open(line.content, near_colon=near_colon):
+            opening = _opening(lines, index, forwards, near_colon=near_colon)
         if opening is None:
-            labels[index] = _label_of(line, section, speakers)
+            labels[index] = _label_of(line, section, speakers) if section or line.depth else None
             index += 1
             continue
         label = opening.label
@@ -140,9 +150,23 @@ def _label_of(line: _Line, section: tuple[int, _Label] | None, speakers: dict[in
     return section[1]
 
 
-def _opening(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
+def _near_colons(lines: Sequence[_Line]) -> list[bool]:
+    """For each of *lines* whether it ends in a colon or one of the two below it does."""
+    ends = [line.colon for line in lines]
+    if True not in ends:
+        return ends
+    return [one or second or third for one, second, third in zip_longest(ends, ends[1:], ends[2:], fillvalue=False)]
+
+
+def _may_open(content: str, *, near_colon: bool) -> bool:
+    """Whether a line may be a marker. Most lines are prose, and are not looked at closer."""
+    if not content:
+        return False
+    return near_colon or not content[0].isalnum() or ":" in content[:40] or "：" in content[:40]
+
+
+def _opening(lines: list[_Line], index: int, forwards: bool, *, near_colon: bool) -> _Opening | None:
     content = lines[index].content
-    # Most lines are prose: what can't be a marker by its first and last characters is not looked at closer.
     if not content[0].isalnum() or content[-1] in _COLONS:
         opening = _divider(lines, index, forwards)
         if opening is not None:
@@ -151,7 +175,7 @@ def _opening(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
         said_by, count = _header_block(lines, index)
         if count:
             return _Opening(count, _Label("forwarded" if forwards else "quoted", said_by))
-    return _attribution(lines, index)
+    return _attribution(lines, index) if near_colon else None
 
 
 def _divider(lines: list[_Line], index: int, forwards: bool) -> _Opening | None:
@@ -204,9 +228,6 @@ def _continues(line: _Line) -> bool:
 def _attribution(lines: list[_Line], index: int) -> _Opening | None:
     """An attribution on one to three lines."""
     depth = lines[index].depth
-    # Most lines are prose, so this is asked of nearly all.
-    if not (lines[index].colon or True in [line.colon for line in lines[index + 1 : index + 3]]):
-        return None
     joined = ""
     for count, line in enumerate(lines[index : index + 3], 1):
         if line.depth != depth or not line.content or len(joined) > 400:
@@ -254,7 +275,7 @@ def _deepen_marked(first: _Line, lines: Sequence[_Line]) -> None:
 
 
 def _is_dated(joined: str) -> bool:
-    return re.search(r"[0-9]{4}|[0-9]{1,2}[:.h][0-9]{2}|[0-9]{1,2}[./][0-9]{1,2}", joined) is not None
+    return _DATED.search(joined) is not None
 
 
 def _label_signatures(lines: list[_Line], labels: list[_Label | None]) -> None:
@@ -299,20 +320,20 @@ def _closes(lines: list[_Line], number: int, begin: int) -> bool:
         return False
     if attribution.is_closing(content):
         return _is_short(lines[number + 1 : begin], 4)
-    if _SENT_FROM.match(content) is None or re.search(r"[0-9]", _LINK.sub("", content)):
+    if _SENT_FROM.match(content) is None or _FIGURE.search(_LINK.sub("", content)):
         return False
     return _is_short(lines[number + 1 : begin], 2)
 
 
 def _is_list_footer(lines: list[_Line], number: int, end: int) -> bool:
     rest = " ".join(line.content for line in lines[number + 1 : end])
-    return re.search(r"(?i)mailing list|unsubscribe|listinfo|https?://", rest) is not None and len(rest) < 1_000
+    return _OF_A_LIST.search(rest) is not None and len(rest) < 1_000
 
 
 def _is_short(lines: list[_Line], most: int) -> bool:
     """Whether only a name and the like follows: few short lines without figures, which might be an answer."""
     said = [line.content for line in lines if line.content]
-    return len(said) <= most and all(len(content) < 60 and not re.search(r"[0-9]", content) for content in said)
+    return len(said) <= most and all(len(content) < 60 and not _FIGURE.search(content) for content in said)
 
 
 def _merge(lines: list[_Line], labels: list[_Label | None]) -> tuple[Region, ...]:
