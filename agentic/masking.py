@@ -1,6 +1,7 @@
 """What leaves of text that a model wrote and no rule has passed: without links, addresses and numbers to act on."""
 
 import re
+from collections.abc import Collection
 
 MASK = "▒▒▒"
 QUERY_CHARACTERS = 120
@@ -15,6 +16,9 @@ _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}\b")
 _NUMBER = re.compile(r"[+(]?[0-9](?:[ \u00a0().\-/]{0,3}[0-9]){6,30}")
 # Long runs of digits that are no account and no phone.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}")
+_WORD = re.compile(r"\w+")
+# With the signs that stand at a word's edges, or join two.
+_PLAIN_WORD = re.compile(r"[\"'(\u201c\u201e]?\w+(?:[-'.\u2019]\w+)*[\"').,;:!?\u201d]{0,2}")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:[., \u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?")
 
 
@@ -30,6 +34,18 @@ def guarded_query(query: str) -> str:
     """A model's query as a response may show it: one line, masked, at most 120 characters."""
     line = " ".join(mask(query).split())
     return line if len(line) <= QUERY_CHARACTERS else line[: QUERY_CHARACTERS - 1] + "…"
+
+
+def asked_words(text: str, question: str) -> str:
+    """*text* of a model with nothing left of it but words that *question* has, too; what stood between them masked."""
+    asked = set(_WORD.findall(question.casefold()))
+    said = [word if _is_made_of(word, asked) else MASK for word in text.split()]
+    # Any number of words that are not shown is one mask: their number is the model's, too.
+    return " ".join(word for word, before in zip(said, ["", *said], strict=False) if (word, before) != (MASK, MASK))
+
+
+def _is_made_of(word: str, asked: Collection[str]) -> bool:
+    return _PLAIN_WORD.fullmatch(word) is not None and all(one in asked for one in _WORD.findall(word.casefold()))
 
 
 def _mask_number(match: re.Match[str]) -> str:

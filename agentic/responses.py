@@ -10,7 +10,7 @@ from agentic.core.fence import clean
 from agentic.core.notice import NOTICE
 from agentic.core.verify.form import visible
 from agentic.mailjson import Json, cleaned_excerpt, cleaned_head, head_of
-from agentic.masking import guarded_query, mask
+from agentic.masking import MASK, asked_words, guarded_query, mask
 from agentic.models import Citation, RunFinished, Sentence, TraceEvent, WidenAttempt
 from agentic.records import Record
 from mailsearch.hits import MessageText
@@ -126,9 +126,16 @@ def _found_by(record: Record, row: TraceEvent) -> Json:
 def _query(record: Record, row: TraceEvent) -> str:
     """The query of a search, as far as it may be shown: what a model wrote may repeat mail."""
     query = str(row.data.get("applied", {}).get("query", ""))
-    if row.step is not None and not record.wholly_readable:
+    if row.step is None:
+        return query
+    if not record.wholly_readable:
         return ""
-    return guarded_query(query) if row.step is not None else query
+    return guarded_query(asked_words(query, record.run.question) if _withholds(record) else query)
+
+
+def _withholds(record: Record) -> bool:
+    """Whether nothing unverified is shown: then the words of a model's search are those of the question alone."""
+    return record.run.removed_text == "withheld" and not record.audits
 
 
 def _filters(record: Record, row: TraceEvent) -> Json:
@@ -141,7 +148,9 @@ def _filters(record: Record, row: TraceEvent) -> Json:
     def guarded(value: Any) -> Any:
         if isinstance(value, list):
             return [guarded(one) for one in value]
-        return guarded_query(value) if isinstance(value, str) and value.casefold() not in said else value
+        if not isinstance(value, str) or value.casefold() in said:
+            return value
+        return MASK if _withholds(record) else guarded_query(value)
 
     return {name: value if name in _DATES else guarded(value) for name, value in filters.items()}
 
@@ -254,7 +263,8 @@ def _widen(record: Record, row: WidenAttempt) -> Json:
         "kind": row.kind,
         "step": row.step,
         "tool": row.tool,
-        "argument": row.argument_sent or row.argument,
+        # A name that no tool knows is the model's own word.
+        "argument": (row.argument_sent or row.argument) if record.audits else row.argument,
         "effective": row.effective,
     }
     if not record.audits:

@@ -277,6 +277,19 @@ def test_what_a_model_wrote_into_a_search_leaves_only_guarded() -> None:
     assert "evil.example" not in str(response)
 
 
+def test_a_tenant_that_is_shown_nothing_unverified_is_shown_no_word_of_a_models_own() -> None:
+    home = house()
+    reader = home.caller("family", permissions=("search:agentic",)).principal
+    AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"verification": "strict", "agentic_max_seconds": 60})
+    search = ("search", {"query": "golf PAYBOBNOW liability, PAYBOBNOW Golf", "from": "PAYBOBNOW", "subject": "golf"})
+    made_up = ("search", {"query": "golf", "PAYBOBNOW": 1})
+    response = asked(reader, ScriptedModel(calls(search, made_up), answers(TRUE)), max_seconds=60.0)
+    assert "PAYBOBNOW" not in str(response)
+    (_, models) = response["searched"]
+    assert (models["query"], models["filters"]) == ("golf ▒▒▒ Golf", {"from": ["▒▒▒"], "subject": ["golf"]})
+    assert [one["argument"] for one in response["widen_attempts"]] == ["(other)"]
+
+
 def test_a_tenants_judge_lowers_an_answer_and_never_the_built_in_readers() -> None:
     home = house()
     AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"model_judge": True})
