@@ -79,6 +79,8 @@ class Recorder:
     drafts: list[Verified] = field(default_factory=list)
     # Label to message, of all evidence.
     sources: dict[str, MessageText] = field(default_factory=dict)
+    # Public ids of the messages that searches which found nothing came nearest to.
+    nearest: set[str] = field(default_factory=set)
     sheet: Sheet = field(default_factory=Sheet)
     _read_before: tuple[str, ...] = ()
 
@@ -112,6 +114,7 @@ class Recorder:
             self._add_found(event)
             read = tuple(item.message.head.message_id for item in event.admitted)
             self.sources |= {item.label: item.message for item in event.admitted}
+            self.nearest.update(event.nearest)
             self._read_before = read + event.seen_again or self._read_before
 
     def trace(self, event: Event) -> None:

@@ -232,7 +232,7 @@ def rights_now(principal: Principal) -> Rights | None:
 
 def scope_now(principal: Principal, needs: str = "") -> Scope:
     """What the caller may read at this moment; nothing once the key ended or the permission *needs* was withdrawn."""
-    return _scope(principal, rights_now(principal), needs)
+    return scope_by(rights_now(principal), principal, needs)
 
 
 async def scope_at_once(principal: Principal, needs: str = "") -> Scope:
@@ -245,7 +245,7 @@ async def scope_and_zone(principal: Principal, needs: str = "") -> tuple[Scope, 
     """The same with the name of the tenant's time zone."""
     async with unbound() as conn:
         rights = await told_rights(await ask_rights(conn, principal))
-    return _scope(principal, rights, needs), rights.timezone if rights else "UTC"
+    return scope_by(rights, principal, needs), rights.timezone if rights else "UTC"
 
 
 async def scope_within(conn: AsyncConnection[TupleRow], principal: Principal, needs: str = "") -> Scope:
@@ -265,7 +265,7 @@ async def told_rights(asked: AsyncCursor[TupleRow]) -> Rights | None:
 
 async def told_scope(asked: AsyncCursor[TupleRow], principal: Principal, needs: str = "") -> Scope:
     """What the caller may read at the moment at which it was *asked*."""
-    return _scope(principal, await told_rights(asked), needs)
+    return scope_by(await told_rights(asked), principal, needs)
 
 
 async def stands(conn: AsyncConnection[TupleRow], principal: Principal) -> AsyncCursor[TupleRow]:
@@ -286,7 +286,8 @@ def _rights(row: TupleRow | None) -> Rights | None:
     return Rights(frozenset(permissions), given.over(rows), zone)
 
 
-def _scope(principal: Principal, rights: Rights | None, needs: str) -> Scope:
+def scope_by(rights: Rights | None, principal: Principal, needs: str = "") -> Scope:
+    """What *rights* let the caller read, if they hold the permission *needs*."""
     if rights is None or (needs and needs not in rights.permissions):
         return Scope(principal.tenant, frozenset())
     return rights.scope

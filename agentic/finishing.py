@@ -12,9 +12,9 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
-from agentic import caps, meters, models, sealing
+from agentic import caps, meters, models, records, sealing
 from agentic.audit import RING, Recorder
-from agentic.callers import Principal, ask_rights, told_scope
+from agentic.callers import Principal, ask_rights, scope_by, told_rights
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Event, Finished, Verified
@@ -22,6 +22,7 @@ from agentic.core.ports import Usage
 from agentic.links import RunChain
 from agentic.mailjson import coverage_json
 from agentic.models import Seal
+from agentic.records import Record
 from agentic.rows import Clock, Sheet, draw
 from mailsearch.hits import Coverage
 from mailsearch.models import Permission
@@ -60,11 +61,12 @@ class AuditUnavailable(Exception):
 
 async def finish(
     principal: Principal, scope: Scope, question: str, recorder: Recorder, last: Sequence[Event], coverage: Coverage
-) -> None:
+) -> Record | None:
     """Write the *last* events and the run's end, of which the very last one tells.
 
-    Sentences that cite mail which the caller may no longer read are removed first. Raises AuditUnavailable if somebody
-    else has closed the run meanwhile.
+    Sentences that cite mail which the caller may no longer read are removed first. Gives the run as it is then on
+    record, for the caller; None where the caller has no rights any more. Raises AuditUnavailable if somebody else has
+    closed the run meanwhile.
     """
     *before, finished = last
     if not isinstance(finished, Finished):
@@ -73,24 +75,25 @@ async def finish(
     kept = recorder.kept()
     for left in reversed(range(_ATTEMPTS)):
         try:
-            await _finish(principal, scope, question, recorder, finished, coverage)
-            break
+            return await _finish(principal, scope, question, recorder, finished, coverage)
         except psycopg.OperationalError:
             # The connection that waited while the model thought may have been lost; the next one is another.
             if not left:
                 raise
             recorder.restore(kept)
+    return None
 
 
 async def _finish(
     principal: Principal, scope: Scope, question: str, recorder: Recorder, finished: Finished, coverage: Coverage
-) -> None:
+) -> Record | None:
     # What is bound is what the run began with: it can only have become less.
     async with piped(replace(recorder.binding, mailboxes=scope.mailboxes)) as conn:
         ids = await _draw(conn, recorder.drafts)
-        rights = await ask_rights(conn, principal)
+        asked = await ask_rights(conn, principal)
         there = await _look_for(conn, scope, recorder.evidence)
-        now = scope & await told_scope(rights, principal, Permission.SEARCH_AGENTIC)
+        rights = await told_rights(asked)
+        now = scope & scope_by(rights, principal, Permission.SEARCH_AGENTIC)
         readable = now.among(await there.fetchall())
         ended = _withdrawn(question, finished, recorder, readable)
         for draft, rows in zip(recorder.drafts, await _drawn(ids, recorder.drafts), strict=True):
@@ -98,8 +101,19 @@ async def _finish(
             counted = ended.verification if final and ended.verification else draft.verification
             await recorder.add_verification(rows, draft, counted, final=final)
         sealed = await _write_end(conn, recorder, ended, coverage)
+        # In the same trip; what the caller may read of it by now is not more than what the run could.
+        reading = await records.ask(conn, recorder.run, rights.scope, _named(recorder, ended)) if rights else None
     sealing.log(sealed)
     meters.ended(ended)
+    if rights is None or reading is None:
+        return None
+    return await records.told(reading, audits=Permission.AUDIT_READ in rights.permissions)
+
+
+def _named(recorder: Recorder, ended: Finished) -> set[str]:
+    """Public ids of all messages that the rows of the run name."""
+    sentences = ended.verification.sentences if ended.verification else ()
+    return {*recorder.evidence, *recorder.nearest, *(one.later_message for one in sentences)}
 
 
 async def close_quietly(recorder: Recorder, status: str, reason: str, *, where_it_is: bool = False) -> None:

@@ -4,13 +4,14 @@ Reading is bound to the reader's scope of now: a message that left it, was quara
 readable, and neither is anything in the run that repeats its words.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from django.db.models import QuerySet
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
 from agentic import stored
@@ -22,6 +23,8 @@ from mailsearch.sessions import Binding, bind, piped, rebind
 
 Connection = AsyncConnection[TupleRow]
 _Rows = Mapping[type[Any], list[Any]]
+_Cursors = Mapping[type[Any], AsyncCursor[TupleRow]]
+_ROWS_AT_A_TIME = 50
 _NAMED = "WHERE t.public_id = %s AND t.tenant_id = %s"
 # How the rows of a run are found, by table; the sentences are those of the draft that counts.
 _OF_RUN: Mapping[type[Any], str] = MappingProxyType(
@@ -75,13 +78,51 @@ async def load(principal: Principal, public_id: str, *, own_only: bool = False) 
         if now is None or not runs or not (runs[0].caller == principal.caller or (audits and not own_only)):
             return None
         await bind(conn, replace(audit, mailboxes=now.scope.mailboxes))
-        reading = {
-            table: await conn.execute(stored.select(table, rest), [runs[0].pk], prepare=True)
-            for table, rest in _OF_RUN.items()
-        }
-        rows = {table: stored.made(table, await cursor.fetchall()) for table, cursor in reading.items()}
-        shown = await _readable(conn, now.scope, _named(rows))
-    return _record(runs[0], rows, shown, audits=audits)
+        reading = await _ask_rows(conn, runs[0].pk)
+        rows = {table: await _made(table, cursor) for table, cursor in reading.items()}
+        shown = await _ask_readable(conn, now.scope, _named(rows))
+        return _record(runs[0], rows, await _told_readable(shown), audits=audits)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a run's rows by `ask`, for `told`."""
+
+    run: AsyncCursor[TupleRow]
+    rows: _Cursors
+    readable: AsyncCursor[TupleRow]
+
+
+async def ask(conn: Connection, run: int, scope: Scope, messages: Iterable[str]) -> Asked:
+    """Ask for the rows of *run*, for a reader of *scope* who may read them: the last thing in what ends the run.
+
+    *messages* are all that its rows name, by public id. Within a pipeline it does not wait.
+    """
+    found = await conn.execute(stored.select(Run, "WHERE t.id = %s"), [run], prepare=True)
+    return Asked(found, await _ask_rows(conn, run), await _ask_readable(conn, scope, messages))
+
+
+async def told(asked: Asked, *, audits: bool) -> Record:
+    """The record that was asked for; to be read once what ended the run is committed."""
+    (run,) = stored.made(Run, await asked.run.fetchall())
+    rows = {table: await _made(table, cursor) for table, cursor in asked.rows.items()}
+    return _record(run, rows, await _told_readable(asked.readable), audits=audits)
+
+
+async def _ask_rows(conn: Connection, run: int) -> _Cursors:
+    return {
+        table: await conn.execute(stored.select(table, rest), [run], prepare=True) for table, rest in _OF_RUN.items()
+    }
+
+
+async def _made(table: type[Any], cursor: AsyncCursor[TupleRow]) -> list[Any]:
+    """The rows of *table* that *cursor* gives, in pieces: a draft may hold hundreds, and other runs have deadlines."""
+    rows: list[Any] = []
+    while piece := await cursor.fetchmany(_ROWS_AT_A_TIME):
+        if rows:
+            await asyncio.sleep(0)
+        rows += stored.made(table, piece)
+    return rows
 
 
 def of_run(run: Run, scope: Scope, *, audits: bool) -> Record:
@@ -120,12 +161,15 @@ def _record(run: Run, rows: _Rows, shown: frozenset[str], *, audits: bool) -> Re
     )
 
 
-async def _readable(conn: Connection, scope: Scope, ids: Iterable[str]) -> frozenset[str]:
-    """The same as `readable` over an event loop's connection."""
+async def _ask_readable(conn: Connection, scope: Scope, ids: Iterable[str]) -> AsyncCursor[TupleRow]:
+    """The same as `readable` over an event loop's connection. Within a pipeline it does not wait."""
     condition, values = replace(scope, with_deleted=True).condition("m")
     statement = sql.SQL("SELECT m.public_id FROM mailsearch_message m WHERE m.public_id = ANY(%(ids)s) AND {}")
-    cursor = await conn.execute(statement.format(condition), {"ids": list(ids), **values}, prepare=True)
-    return frozenset(str(row[0]) for row in await cursor.fetchall())
+    return await conn.execute(statement.format(condition), {"ids": list(ids), **values}, prepare=True)
+
+
+async def _told_readable(asked: AsyncCursor[TupleRow]) -> frozenset[str]:
+    return frozenset(str(row[0]) for row in await asked.fetchall())
 
 
 def readable(scope: Scope, ids: Iterable[str]) -> frozenset[str]:

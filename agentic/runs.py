@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from asgiref.sync import ThreadSensitiveContext
@@ -33,7 +33,8 @@ from agentic.callers import Principal, scope_at_once
 from agentic.core.events import Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
-from agentic.overhead import ENDING, LATENESS, READING
+from agentic.overhead import ENDING, READING, watch
+from agentic.records import Record
 from agentic.rows import Sheet
 from agentic.starting import Opened
 from agentic.tools import MailTools
@@ -65,7 +66,8 @@ __all__ = [
 # How often a run says that it lives, and looks whether it was cancelled.
 _HEARTBEAT_SECONDS = 0.5
 _log = logging.getLogger(__name__)
-_tasks: set[asyncio.Task[None]] = set()
+Driving: TypeAlias = "asyncio.Task[Record | None]"
+_tasks: set[Driving] = set()
 _beside: set[asyncio.Task[None]] = set()
 Result = TypeVar("Result")
 
@@ -92,41 +94,58 @@ async def _again(batch: tuple[Event, ...]) -> AsyncGenerator[tuple[Event, ...], 
     yield batch
 
 
-def launch(started: Started) -> "asyncio.Task[None]":
+def launch(started: Started) -> Driving:
     """Drive the run in a task of its own, which outlives the request and inherits nothing from it."""
     task = asyncio.get_running_loop().create_task(execute(started), context=contextvars.Context())
     _tasks.add(task)
     task.add_done_callback(_ended)
+    watch(lambda: bool(_own_tasks()))
     return task
 
 
-def _ended(task: "asyncio.Task[None]") -> None:
+def _ended(task: Driving) -> None:
     _tasks.discard(task)
     if not task.cancelled():
         # Read here, since nobody may wait any more. What it is was logged where it happened.
         task.exception()
 
 
-async def wait(started: Started, task: "asyncio.Task[None]") -> None:
-    """Until the run ended, or must have. Leaving early does not stop it. Raises AuditUnavailable."""
+def _own_tasks() -> set[Driving]:
+    """Those of the running event loop."""
+    loop = asyncio.get_running_loop()
+    return {task for task in _tasks if task.get_loop() is loop}
+
+
+async def wait(started: Started, task: Driving) -> Record | None:
+    """Until the run ended, or must have: what `execute` gives. Leaving early does not stop it.
+
+    Raises AuditUnavailable.
+    """
     done, _ = await asyncio.wait({task}, timeout=max(0.0, started.moments.end - time.monotonic()))
     if not done:
         raise AuditUnavailable("the run's end was not written in time")
-    task.result()
+    return task.result()
 
 
 async def in_time(started: Started, reading: Awaitable[Result]) -> Result:
-    """What *reading* gives of a run that ended, where it comes within the run's seconds. Raises AuditUnavailable."""
+    """What *reading* gives of a run that ended, where it comes within the run's seconds. Raises AuditUnavailable.
+
+    *reading* does all that takes time before the response is sent: writing it out, too.
+    """
     began = time.monotonic()
     task = asyncio.ensure_future(reading)
     try:
         async with asyncio.timeout_at(started.moments.response):
-            return await asyncio.shield(task)
+            read = await asyncio.shield(task)
     except TimeoutError as error:
         raise AuditUnavailable("the response could not be read in time") from error
     finally:
         READING.took(time.monotonic() - began)
         _leave(task)
+    if time.monotonic() > started.moments.response:
+        # What does not wait can't be stopped; that there is none is told in less time than a long response is sent.
+        raise AuditUnavailable("the response was read too late")
+    return read
 
 
 def _leave(task: "asyncio.Future[Result]") -> None:
@@ -136,18 +155,21 @@ def _leave(task: "asyncio.Future[Result]") -> None:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
-async def execute(started: Started) -> None:
-    """Drive one run from its first event to its end. Raises AuditUnavailable if the end could not be written."""
+async def execute(started: Started) -> Record | None:
+    """Drive one run from its first event to its end. Raises AuditUnavailable if the end could not be written.
+
+    Gives what is then on record for its caller; None where that must be looked up (`records.load`).
+    """
     # Each line of the log that is written for the run names it.
     with bound_contextvars(run=started.public_id):
-        await _execute(started, started.recorder)
+        return await _execute(started, started.recorder)
 
 
-async def _execute(started: Started, recorder: Recorder) -> None:
+async def _execute(started: Started, recorder: Recorder) -> Record | None:
     async with ThreadSensitiveContext():
         try:
             async with asyncio.timeout_at(started.moments.end):
-                await _drive(started, recorder)
+                return await _drive(started, recorder)
         except asyncio.CancelledError:
             await asyncio.shield(finishing.close_quietly(recorder, "interrupted", "interrupted"))
             raise
@@ -158,6 +180,7 @@ async def _execute(started: Started, recorder: Recorder) -> None:
         except Exception:  # noqa: BLE001 - the run's boundary: whatever happened, it ends with an outcome on record
             _log.exception("run %s failed", started.public_id)
             await finishing.close_quietly(recorder, "finished", "internal")
+            return None
 
 
 async def cancel(principal: Principal, public_id: str) -> bool:
@@ -174,7 +197,7 @@ async def cancel(principal: Principal, public_id: str) -> bool:
 
 async def drain(seconds: float = 125.0) -> None:
     """Let the runs of this process end within their budgets; stop those that have not after *seconds*."""
-    tasks = {task for task in _tasks if task.get_loop() is asyncio.get_running_loop()}
+    tasks = _own_tasks()
     if not tasks:
         return
     _, late = await asyncio.wait(tasks, timeout=seconds)
@@ -184,7 +207,7 @@ async def drain(seconds: float = 125.0) -> None:
         await asyncio.wait(late, timeout=5)
 
 
-async def _drive(started: Started, recorder: Recorder) -> None:
+async def _drive(started: Started, recorder: Recorder) -> Record | None:
     verifiers.warm()
     loop, batches = _begun(started)
     over = asyncio.Event()
@@ -194,7 +217,7 @@ async def _drive(started: Started, recorder: Recorder) -> None:
         last = await _record_all(batches, loop, recorder)
         began = time.monotonic()
         try:
-            await finishing.finish(
+            return await finishing.finish(
                 started.principal, started.scope, started.question.text, recorder, last, await counted
             )  # fmt: skip
         finally:
@@ -258,12 +281,10 @@ def _loop(started: Started) -> Loop:
 async def _pulse(recorder: Recorder, loop: Loop, over: asyncio.Event) -> None:
     """Keep the lease while the model thinks, and end the run soon after somebody cancelled it."""
     while not recorder.cancelled:
-        due = time.monotonic() + _HEARTBEAT_SECONDS
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(due):
+            async with asyncio.timeout(_HEARTBEAT_SECONDS):
                 await over.wait()
                 return
-        LATENESS.took(time.monotonic() - due)
         try:
             async with piped(recorder.binding) as conn:
                 renewed = await recorder.renew(conn)

@@ -78,8 +78,8 @@ async def _ask(principal: "Principal", question: str, delay: float = 0.0) -> flo
     began = time.perf_counter()
     started = await runs.begin(principal, runs.Ask(question), runs.Models(model))
     assert isinstance(started, runs.Started)
-    await runs.wait(started, runs.launch(started))
-    record = await records.load(principal, started.public_id)
+    record = await runs.wait(started, runs.launch(started))
+    record = record or await records.load(principal, started.public_id)
     assert record is not None
     responses.build(record)
     return 1000 * (time.perf_counter() - began - model.seconds)

@@ -20,6 +20,7 @@ from bench._asking import Quoting, prepared, serving
 if TYPE_CHECKING:
     from agentic.callers import Principal
     from agentic.core.ports import Prompt, Reply
+    from agentic.records import Record
 
 RUNS = int(os.environ.get("BENCH_RUNS", "1000"))
 AT_ONCE = int(os.environ.get("BENCH_AT_ONCE", "12"))
@@ -79,7 +80,7 @@ def _flood(reply: "Reply", draw: random.Random) -> "Reply":
 
 async def _ask(principal: "Principal", question: str, draw: random.Random) -> tuple[float, str]:
     """By how many seconds a run left after its budget (below 0: in time), and what came of it."""
-    from agentic import records, responses, runs
+    from agentic import runs
 
     seconds = draw.choice(_SECONDS)
     began = time.monotonic()
@@ -88,14 +89,21 @@ async def _ask(principal: "Principal", question: str, draw: random.Random) -> tu
             principal, runs.Ask(question, max_seconds=seconds), runs.Models(Unreliable(draw)), began
         )
         assert isinstance(started, runs.Started)
-        await runs.wait(started, runs.launch(started))
-        record = await runs.in_time(started, records.load(principal, started.public_id))
-        assert record is not None
-        json.dumps(responses.build(record), default=str)
-        came = record.finished.outcome if record.finished else "unfinished"
+        record = await runs.wait(started, runs.launch(started))
+        came = await runs.in_time(started, _read(principal, started.public_id, record))
     except runs.AuditUnavailable:
         came = "audit-unavailable"
     return time.monotonic() - began - seconds, came
+
+
+async def _read(principal: "Principal", run: str, record: "Record | None") -> str:
+    """What came of a run, by its response as it would be sent."""
+    from agentic import records, responses
+
+    record = record or await records.load(principal, run)
+    assert record is not None
+    json.dumps(responses.build(record), default=str)
+    return record.finished.outcome if record.finished else "unfinished"
 
 
 async def _several(principal: "Principal", questions: Sequence[str], count: int, seed: int) -> list[tuple[float, str]]:

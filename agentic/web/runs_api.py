@@ -104,9 +104,12 @@ def event_stream(principal: Principal, run: str, after: int = 0) -> HttpResponse
     return response
 
 
-async def run_json(principal: Principal, public_id: str) -> Json | None:
-    """The response of a run as its rows tell it now; None where the caller may not read it."""
-    record = await records.load(principal, public_id)
+async def run_json(principal: Principal, public_id: str, record: records.Record | None = None) -> Json | None:
+    """The response of a run as its rows tell it now; None where the caller may not read it.
+
+    *record* is what its end has just given of it: then nothing is looked up.
+    """
+    record = record or await records.load(principal, public_id)
     return responses.build(record) if record else None
 
 

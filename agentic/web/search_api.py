@@ -16,6 +16,7 @@ from agentic import accesses, answering, filters, runs
 from agentic.admission import NotPermitted
 from agentic.callers import Principal, scope_and_zone
 from agentic.mailjson import Json, search_json
+from agentic.records import Record
 from agentic.web.problems import Problem
 from agentic.web.runs_api import event_stream, run_json
 from agentic.web.serializers import SearchSerializer
@@ -62,9 +63,14 @@ class SearchView(ApiView):
         if prefers_async(request):
             return _accepted(started.public_id)
         if task is not None and isinstance(started, runs.Started):
-            await runs.wait(started, task)
-            return found(await runs.in_time(started, run_json(self.principal, started.public_id)))
-        return found(await run_json(self.principal, started.public_id))
+            record = await runs.wait(started, task)
+            return await runs.in_time(started, _told(self.principal, started.public_id, record))
+        return await _told(self.principal, started.public_id)
+
+
+async def _told(principal: Principal, run: str, record: Record | None = None) -> HttpResponseBase:
+    """The response of a run, written out."""
+    return found(await run_json(principal, run, record))
 
 
 def _accepted(run: str) -> HttpResponseBase:

@@ -10,6 +10,7 @@ import psycopg
 from agentic import records, responses, runs, verifiers
 from agentic.callers import Principal
 from agentic.core.ports import Model
+from mailsearch import embeddings
 from tests.standins.scripted_model import ScriptedModel, answers
 
 Result = TypeVar("Result")
@@ -26,6 +27,7 @@ async def ask(principal: Principal, model: Model, text: str = QUESTION, **more: 
     """The public id of a run that was driven to its end."""
     # A run's seconds are its own: what a process loads once is loaded before.
     await asyncio.to_thread(verifiers.ready)
+    await asyncio.to_thread(embeddings.warm)
     started = await runs.start(principal, runs.Ask(text, **more), runs.Models(model))
     if isinstance(started, runs.Started):
         await runs.wait(started, runs.launch(started))

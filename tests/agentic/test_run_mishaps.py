@@ -152,6 +152,21 @@ def test_a_response_that_cannot_be_read_in_time_does_not_leave_late() -> None:
         run(read_slowly())
 
 
+def test_a_response_that_is_made_without_waiting_does_not_leave_late_either() -> None:
+    jo = house().jo.principal
+
+    async def make_slowly() -> None:
+        time.sleep(1.0)  # noqa: ASYNC251 - work that gives nobody else a turn
+
+    async def read_slowly() -> None:
+        started = await runs.start(jo, runs.Ask(QUESTION, max_seconds=1.0), runs.Models(insurer_accepts()))
+        assert isinstance(started, runs.Started)
+        await runs.in_time(started, make_slowly())
+
+    with pytest.raises(runs.AuditUnavailable):
+        run(read_slowly())
+
+
 def test_a_run_whose_tenant_allows_it_a_second_waits_no_longer_to_be_admitted(owner_conninfo: str) -> None:
     home = house()
     AgentPolicy.objects.create(tenant=home.office.tenant, agentic_max_seconds=1)

@@ -13,6 +13,7 @@ from agentic import answering, runs, stream
 from agentic.core.fence import clean
 from agentic.core.notice import NOTICE
 from agentic.mailjson import Json
+from agentic.records import Record
 from agentic.web.mcp.calls import Call, Said, check_arguments
 from agentic.web.mcp.rendering import ROOM, evidence_pieces, said
 from agentic.web.mcp.schemas import ASK
@@ -59,17 +60,23 @@ async def ask_mail(call: Call, *, patience: float = _PATIENCE) -> Said:
     started = await runs.begin(call.principal, ask, models, began)
     async with _telling(call, started.public_id, patience) as telling:
         if isinstance(started, runs.Started):
-            await _wait(started, telling)
-            response = await runs.in_time(started, run_json(call.principal, started.public_id))
+            record = await _wait(started, telling)
+            trace, said = await runs.in_time(started, _read(call, started.public_id, record))
         else:
             # The same call was made before, and its run may still be under way.
             await telling.follow()
-            response = await run_json(call.principal, started.public_id)
-        if response is None:
-            raise Problem("not-found")
+            trace, said = await _read(call, started.public_id)
         # What was not told while the run went on.
-        telling.tell(response["trace"])
-    return _said(response)
+        telling.tell(trace)
+    return said
+
+
+async def _read(call: Call, run: str, record: Record | None = None) -> tuple[list[Json], Said]:
+    """The run's trace, and what is said of it. Raises Problem."""
+    response = await run_json(call.principal, run, record)
+    if response is None:
+        raise Problem("not-found")
+    return response["trace"], _said(response)
 
 
 class _Telling:
@@ -122,11 +129,11 @@ async def _telling(call: Call, run: str, patience: float) -> AsyncIterator[_Tell
         await asyncio.gather(sending, return_exceptions=True)
 
 
-async def _wait(started: runs.Started, telling: _Telling) -> None:
+async def _wait(started: runs.Started, telling: _Telling) -> Record | None:
     task = runs.launch(started)
     following = asyncio.create_task(telling.follow())
     try:
-        await runs.wait(started, task)
+        return await runs.wait(started, task)
     finally:
         following.cancel()
         await asyncio.wait({following})
