@@ -1,6 +1,7 @@
 """Addresses of From, To, Cc and their like: split while still encoded, decoded afterwards."""
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from mailsearch.ingest import charset, headers
@@ -14,6 +15,11 @@ _TOKEN = re.compile(
 _AT = re.compile(rb"[^\s@]@[^\s@]")
 _QUOTED_LOCAL = re.compile(r'("(?:[^"\\]|\\.){1,64}")@([^@\s"]+)$')
 _ANGLE = re.compile(rb"<([^<>]*)>")
+# Format characters, but for joiners in scripts that are written with them.
+_UNSEEN = re.compile(
+    "(?<=[A-Za-z ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z ])"
+    "|[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
 _ROUTE = re.compile(r"^@[^:]*:")
 # Names and addresses in which nothing is quoted, encoded or odd: `Ann Abel <ann@abel.example>`.
 _USUAL = re.compile(rb"(?:([A-Za-z0-9][A-Za-z0-9 .&-]*[A-Za-z0-9.]) )?(<)?([A-Za-z0-9._+=-]+@[A-Za-z0-9.-]+)(?(2)>)")
@@ -145,4 +151,7 @@ def _name(value: bytes, hint: str) -> str:
         name = name[1:-1].strip()
     if name.startswith('"') and name.count('"') == 2:
         name = name.replace('"', "")
+    if not name.isascii():
+        # Nobody sees these characters: with them a known name would pass for another one.
+        name = " ".join(_UNSEEN.sub("", unicodedata.normalize("NFC", name)).split())
     return re.sub(r"^\((.*)\)$", r"\1", name)[:500]

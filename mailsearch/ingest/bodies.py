@@ -33,7 +33,7 @@ _REPORTS = (
 _MOST_OPENED = 20
 _CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _INLINE_ENCRYPTED = "-----BEGIN PGP MESSAGE-----"
-_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
+SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
 @dataclass(slots=True)
@@ -194,7 +194,7 @@ class _Reader:
             inline = placed == "inline" or bool(entity.header("content-id"))
             leaf = Leaf(entity, content, filename, inline, cms.is_encrypted(content.data))
             found.order.append(leaf)
-            found.signed |= kind in _SIGNATURES
+            found.signed |= kind in SIGNATURES
 
     def _opened(self, entity: Entity, content: Content, filename: str, found: Found) -> bool:
         """Read the message inside an opaque signature or a part that is a piece of one; whether there was one."""
