@@ -88,11 +88,9 @@ def draft(mail: RawMail, parsed: ParsedMessage, identity: bytes, now: datetime) 
 
 
 def _compressed(data: bytes) -> bytes:
-    # Tables of a size that suits a message: to clear the usual ones takes longer than to press most messages. And in
-    # short ones little is repeated: to look for it takes longer than all the rest, for a fifth of their size.
+    # Tables of a size that suits a message: to clear the usual ones takes longer than to press most messages.
     window, memory = (13, 6) if len(data) < 1 << 14 else (15, 8)
-    strategy = zlib.Z_HUFFMAN_ONLY if len(data) < 1 << 12 else zlib.Z_DEFAULT_STRATEGY
-    compressor = zlib.compressobj(1, zlib.DEFLATED, window, memory, strategy)
+    compressor = zlib.compressobj(1, zlib.DEFLATED, window, memory)
     return compressor.compress(data) + compressor.flush()
 
 
