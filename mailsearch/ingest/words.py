@@ -17,7 +17,8 @@ _OF_LIST = re.compile(
     r"|you (?:received|are receiving|get) this (?:message|e-?mail|mail)|you are (?:currently )?subscribed"
     r"|(?:zum |um .{0,40})(?:abmelden|abbestellen|abzumelden|abzubestellen)|sie erhalten diese"
     r"|pour (?:vous|se) d[ée]s|vous recevez ce|para (?:cancelar|darse de baja|desuscri)"
-    r"|lista de (?:correo|distribu|discuss)|liste de diffusion|per (?:cancellarsi|annullare)|рассылка|メーリングリスト|邮件列表|郵件列表)"
+    r"|lista de (?:correo|distribu|discuss)|liste de diffusion|per (?:cancellarsi|annullare)"
+    r"|рассылка|メーリングリスト|邮件列表|郵件列表)"
 )
 _LONGEST_FOOTER, _LONGEST_SAID = 1_200, 800
 _QUOTE_PREFIX = re.compile(r"(?m)^[ \t]{0,3}(?:>[ \t]?)+")
