@@ -170,9 +170,12 @@ async def _admit_within(
         raise TimeoutError
     # The tenant's own limit may be shorter than what was reckoned with before it was known.
     time_limit.reschedule(_written_by(request.began, limits.max_seconds))
-    taken = await _take(conn, principal, policy, limits, request.answering)
+    allowed = _allowed(policy, request.answering)
+    counting = await caps.ask(conn, principal.tenant, principal.caller, allowed)
     # The count holds back the tenant's other starts, so two that came together are told apart here.
     same, under_way = await _same_request(conn, principal, ask), await _under_way(conn, principal)
+    need = _need(limits, request.answering.prices)
+    taken = await caps.taken(conn, counting, principal.tenant, principal.caller, allowed, need)
     earlier = await _earlier(same, ask)
     if earlier is not None:
         raise _AlreadyStarted(earlier)
@@ -227,13 +230,11 @@ async def _circumstances(conn: Connection, principal: Principal) -> _Now:
     return _Now(held, str(zone), scope, bool(evaluation), Clock.reading(moment), int(run[0]))
 
 
-async def _take(
-    conn: Connection, principal: Principal, policy: EffectivePolicy, limits: Limits, answering: Models
-) -> caps.Taken:
-    allowed = policy.caps
-    if not answering.chat:
-        allowed = dataclasses.replace(allowed, tokens=0 if answering.used_up else None, cost_usd=None)
-    return await caps.take(conn, principal.tenant, principal.caller, allowed, _need(limits, answering.prices))
+def _allowed(policy: EffectivePolicy, answering: Models) -> caps.Caps:
+    """What the tenant's day allows for the models that answer."""
+    if answering.chat:
+        return policy.caps
+    return dataclasses.replace(policy.caps, tokens=0 if answering.used_up else None, cost_usd=None)
 
 
 def _need(limits: Limits, prices: Prices) -> caps.Need:

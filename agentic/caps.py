@@ -12,7 +12,7 @@ from math import ceil
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic.core.ports import Usage
@@ -207,11 +207,23 @@ async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Nee
     Until the transaction ends, no other run of the tenant can be counted; if it is rolled back, this one is not. So let
     errors out of the transaction. Raises AgenticSearchOff and DailyCapReached.
     """
+    return await taken(conn, await ask(conn, tenant, caller, caps), tenant, caller, caps, need)
+
+
+async def ask(conn: Connection, tenant: int, caller: str, caps: Caps) -> AsyncCursor[TupleRow]:
+    """Begin to `take`; `taken` reads what came of it. Within a pipeline it does not wait. Raises AgenticSearchOff."""
     if caps.runs == 0:
         raise AgenticSearchOff
+    asked = {"tenant": tenant, "cap": caps.runs, "caller": caller, "share": caps.share.runs}
+    return await conn.execute(_TAKE, asked, prepare=True)
+
+
+async def taken(
+    conn: Connection, asked: AsyncCursor[TupleRow], tenant: int, caller: str, caps: Caps, need: Need | None = None
+) -> Taken:
+    """See `take`. Raises DailyCapReached."""
     share = caps.share
-    asked = {"tenant": tenant, "cap": caps.runs, "caller": caller, "share": share.runs}
-    row = await (await conn.execute(_TAKE, asked, prepare=True)).fetchone()
+    row = await asked.fetchone()
     if row is None:
         raise await _reached(conn, tenant, Amount("runs", "tenant", caps.runs, caps.runs))
     if row[_COLUMNS] is None:
@@ -221,11 +233,11 @@ async def take(conn: Connection, tenant: int, caller: str, caps: Caps, need: Nee
     short = next((one for one in amounts if one.room <= 0), None)
     if short is not None:
         raise await _reached(conn, tenant, short)
-    taken = _share_out(day.day, amounts, need or Need())
-    if taken.reserved != Need():
-        given = {"tokens": taken.reserved.tokens, "cost": taken.reserved.cost_usd}
-        await conn.execute(_RESERVE, {"tenant": tenant, "day": taken.day, "caller": caller, **given})
-    return taken
+    given = _share_out(day.day, amounts, need or Need())
+    if given.reserved != Need():
+        held = {"tokens": given.reserved.tokens, "cost": given.reserved.cost_usd}
+        await conn.execute(_RESERVE, {"tenant": tenant, "day": given.day, "caller": caller, **held})
+    return given
 
 
 def settling(usage: Usage) -> dict[str, object]:

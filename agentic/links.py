@@ -65,7 +65,12 @@ class Text:
 
 def text(words: Mapping[str, object]) -> Text:
     """*words* (JSON values) under a salt of their own."""
-    salt, content = secrets.token_bytes(SALT_BYTES), _json(words)
+    return salted(_json(words))
+
+
+def salted(content: str) -> Text:
+    """Words that are JSON already, under a salt of their own."""
+    salt = secrets.token_bytes(SALT_BYTES)
     return Text(_id(), salt, content, text_hmac(salt, content))
 
 

@@ -7,7 +7,7 @@ JSON array and so reads the same however many they are. Nothing here waits for a
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -59,11 +59,11 @@ class Sheet:
         named = _words(table)
         words = {name: value for name, value in values.items() if name in named}
         own = {name: value for name, value in values.items() if name not in named}
-        text = links.text(_json_ready(words)) if words else None
+        text = links.salted(_words_json(words)) if words else None
         if text is not None:
             own |= {"payload": text.id, "text_hmac": text.hmac}
         names = frozenset(own) | (_LINKED if chain is not None else frozenset())
-        row = {column.name: _plain(column, own) for column in _columns(table, names)}
+        row = _plain(table, names, own)
         if chain is not None:
             name = table._meta.model_name or ""
             # Of what a row does not give, Postgres makes NULL.
@@ -96,9 +96,10 @@ class Sheet:
         return _together(tables, last), {table._meta.db_table: _encode(of_table) for table, of_table in rows.items()}
 
     def _put(self, table: type[Model], names: frozenset[str], row: Mapping[str, object]) -> None:
-        columns = {str(one.column): row[one.name] for one in _columns(table, names)}
+        columns = {slot.column: row[slot.name] for slot in _slots(table, names)}
         self._rows.setdefault(table, []).append(columns)
-        self._given[table] = self._given.get(table, names) | names
+        given = self._given.get(table)
+        self._given[table] = names if given is None or given == names else given | names
 
     def _put_text(self, table: type[Model], text: links.Text, values: Mapping[str, object]) -> None:
         row: dict[str, object] = {
@@ -170,12 +171,34 @@ def _insertion(table: type[Model], names: frozenset[str]) -> bytes:
     return statement.as_bytes(None)
 
 
-def _plain(column: "Field[Any, Any]", values: Mapping[str, object]) -> object:
-    """What the column will hold, as a value that psycopg would read from it."""
-    value = values[column.name] if column.name in values else column.get_default()
-    if isinstance(column, JSONField):
-        return _json_ready(value)
-    return _storable(value) if isinstance(value, str) else value
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What is to be known of one column of a row, looked up once: its row is made a hundred times a second."""
+
+    name: str
+    column: str
+    is_json: bool
+    default: Callable[[], object]
+
+
+@lru_cache(64)
+def _slots(table: type[Model], names: frozenset[str]) -> tuple[_Slot, ...]:
+    return tuple(
+        _Slot(one.name, str(one.column), isinstance(one, JSONField), one.get_default) for one in _columns(table, names)
+    )
+
+
+def _plain(table: type[Model], names: frozenset[str], values: Mapping[str, object]) -> dict[str, object]:
+    """What the columns will hold, as values that psycopg would read from them."""
+    row: dict[str, object] = {}
+    for slot in _slots(table, names):
+        value = values[slot.name] if slot.name in values else slot.default()
+        if slot.is_json:
+            value = _json_ready(value)
+        elif isinstance(value, str):
+            value = _storable(value)
+        row[slot.name] = value
+    return row
 
 
 def _storable(text: str) -> str:
@@ -197,6 +220,8 @@ def _as_json(value: object) -> object:
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_json).encode
+# As `links` writes JSON.
+_dump_in_order = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_as_json).encode
 
 
 def _json_ready(value: Any) -> Any:
@@ -204,6 +229,12 @@ def _json_ready(value: Any) -> Any:
     text = _dump(value)
     # Rare: what would have to be replaced shows in the JSON, so that most values need not be walked through.
     return json.loads(text) if _is_storable(text) else _cleaned(json.loads(text))
+
+
+def _words_json(words: Mapping[str, object]) -> str:
+    """*words* as the JSON that is kept of them, with all its text storable."""
+    text = _dump_in_order(words)
+    return text if _is_storable(text) else _dump_in_order(_cleaned(json.loads(text)))
 
 
 def _is_storable(json_text: str) -> bool:

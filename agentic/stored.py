@@ -68,11 +68,18 @@ def _made(table: type[Row], values: Sequence[Any]) -> Row:
 
 
 def _instance(table: type[Row], values: Sequence[Any]) -> Row:
+    names, of_json = _shape(table)
+    given = list(values)
+    for place in of_json:
+        # Django's connection leaves JSON as the text that it came as. No column of ours holds a bare string of JSON.
+        if isinstance(given[place], str):
+            given[place] = json.loads(given[place])
+    return table.from_db(DEFAULT_DB_ALIAS, names, given)
+
+
+@lru_cache(32)
+def _shape(table: type[Model]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names of a row's attributes, and the places of those that are JSON."""
     columns = _columns(table)
-    given = [_value(column, value) for column, value in zip(columns, values, strict=True)]
-    return table.from_db(DEFAULT_DB_ALIAS, [column.attname for column in columns], given)
-
-
-def _value(column: "Field[Any, Any]", value: Any) -> Any:
-    # Django's connection leaves JSON as the text that it came as. None of our columns holds a bare string of JSON.
-    return json.loads(value) if isinstance(column, JSONField) and isinstance(value, str) else value
+    of_json = tuple(place for place, column in enumerate(columns) if isinstance(column, JSONField))
+    return tuple(column.attname for column in columns), of_json

@@ -15,6 +15,7 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz"
 _SIGNS = _LETTERS + "23456789"
 _LENGTH = 6
 _DIGITS_AT_LEAST = 2
+_CANDIDATES = len(_LETTERS) * len(_SIGNS) ** (_LENGTH - 1)
 
 
 def is_label(text: str) -> bool:
@@ -34,6 +35,11 @@ def draw_label(texts: Iterable[str], taken: Collection[str], below: Below) -> st
 def _candidate(below: Below) -> str:
     # Two digits and more keep a label from being a word of any language.
     while True:
-        label = _LETTERS[below(len(_LETTERS))] + "".join(_SIGNS[below(len(_SIGNS))] for _ in range(_LENGTH - 1))
-        if sum(sign.isdigit() for sign in label) >= _DIGITS_AT_LEAST:
+        # One draw for all of its signs: drawing is most of what a label costs.
+        rest, first = divmod(below(_CANDIDATES), len(_LETTERS))
+        label = _LETTERS[first]
+        for _ in range(_LENGTH - 1):
+            rest, sign = divmod(rest, len(_SIGNS))
+            label += _SIGNS[sign]
+        if sum(map(str.isdigit, label)) >= _DIGITS_AT_LEAST:
             return label
