@@ -26,6 +26,7 @@ from mailsearch.search.vocabulary import look_up, vocabulary
 from mailsearch.sessions import bound, dsn, pool, unbound
 from mailsearch.terms import dictionaries
 from tests.mailsearch.posting import START, Letter, Office
+from tests.mailsearch.test_search_index import MANY, fill, uses
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _APART = """
@@ -83,6 +84,27 @@ def test_reading_messages_by_number_shows_none_beyond_the_session_or_the_scope()
     assert [row[1] for row in rows] == [mine.pk]
     with psycopg.connect(dsn()) as conn:
         assert conn.execute("SELECT * FROM mail_search.heads(%s, %s, %s, %s, false, true)", values).fetchall() == []
+
+
+def test_a_session_that_served_a_small_tenant_reads_a_large_one_by_its_indexes(owner_conninfo: str) -> None:
+    """Plans are made once a session, so they must suit whoever comes later."""
+    small, large = Office(), Office()
+    scope = fill(owner_conninfo, large, "big", share=MANY, apart=20)
+    small.post("sales", Letter("word77"))
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        conn.execute("ANALYZE mailsearch_message, mailsearch_participant, mailsearch_thread")
+
+    async def both() -> list[int]:
+        request = SearchRequest("word77", mode="keyword")
+        async with pool(size=1):
+            return [len((await engine.search(one, request)).hits) for one in scopes]
+
+    scopes = [small.scope("sales"), scope]
+    before = uses(owner_conninfo)
+    assert asyncio.run(both())[0] == 1
+    after = uses(owner_conninfo)
+    assert after["participant_by_message"] > before["participant_by_message"]
+    assert after["participant_by_address"] == before["participant_by_address"]
 
 
 def test_words_are_stemmed_by_every_dictionary_that_mail_may_be_stemmed_by() -> None:
