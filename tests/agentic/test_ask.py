@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils.timezone import now
+from rich.console import Console
 
+from agentic.management.commands import demo
 from agentic.models import AgentPolicy, RunState
 from mailsearch.models import ApiKey
 from tests.agentic.asking import QUESTION, unwritable
@@ -70,6 +73,16 @@ def test_a_run_that_cannot_be_written_down_is_refused_with_what_to_do(owner_conn
     home.caller("family", name="jo")
     with unwritable(owner_conninfo), pytest.raises(CommandError, match=r"could not be written down.*Try again"):
         _ask(home, "--key-name", "jo", "--max-seconds", "1")
+
+
+def test_the_demo_says_which_question_had_no_time_and_goes_on(owner_conninfo: str) -> None:
+    home, out = house(), StringIO()
+    AgentPolicy.objects.create(tenant=home.office.tenant, agentic_max_seconds=1)
+    question = demo.Expected(QUESTION, "quote", ("answered",), frozenset(), 1, (), ())
+    asker = home.caller("family").principal
+    with unwritable(owner_conninfo):
+        assert demo._ask(asker, question, now(), "UTC", Console(file=out, width=200))
+    assert "no answer within its seconds" in out.getvalue()
 
 
 def test_a_run_that_somebody_else_closed_is_not_waited_for(settings: Any) -> None:
