@@ -81,7 +81,7 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
         differ=tuple(unit for unit in supported if supported[unit] != (key[unit].verdict == "kept")),
         gates={"readers": Gate(len(left), _READERS, "min")},
         figures=figures,
-        lines=(*_told_of(readers), f"agreement: {agreement or 'not measured'}", *map(_told, shares)),
+        lines=(*_told_of(readers), _agreed(agreement), *map(_told, shares)),
         plots=(
             Shares("Units that the cited mail supports", tuple(shares)),
             Shares("Plants that each reader got right", tuple(reader.careful for reader in readers)),
@@ -93,6 +93,12 @@ def _told_of(readers: Sequence[Reader]) -> Iterator[str]:
     for reader in readers:
         left_out = "" if reader.counts else "; left out"
         yield f"reader {reader.name}: {reader.careful.hits} of {reader.careful.n} plants right{left_out}"
+
+
+def _agreed(agreement: Mapping[str, float] | None) -> str:
+    if agreement is None:
+        return "agreement: not measured"
+    return f"agreement: {agreement['same']:.1%} of {agreement['n']}, kappa {agreement['kappa']:.2f}"
 
 
 def _told(share: Share) -> str:
@@ -143,7 +149,7 @@ def _supported(
     }
 
 
-def _agreement(units: Sequence[str], readers: Sequence[Reader]) -> dict[str, object] | None:
+def _agreement(units: Sequence[str], readers: Sequence[Reader]) -> dict[str, float] | None:
     """How often the first two readers say the same, and Cohen's kappa (1960); None where there are no two."""
     if not units:
         return None
