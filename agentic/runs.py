@@ -46,6 +46,7 @@ from mailsearch.sessions import Binding, piped, session
 __all__ = [
     "Ask",
     "AuditUnavailable",
+    "Driving",
     "IdempotencyConflict",
     "Models",
     "NotPermitted",

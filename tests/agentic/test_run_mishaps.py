@@ -22,7 +22,7 @@ QUOTE = "we accept liability for the damage to the Golf"
 TRUE = ("The insurer accepts liability for the damage to the Golf.", "accept liability", QUOTE)
 
 
-async def _begin(principal: Principal) -> tuple[runs.Started, "asyncio.Task[None]", asyncio.Event]:
+async def _begin(principal: Principal) -> tuple[runs.Started, runs.Driving, asyncio.Event]:
     """A run whose model never replies, and what is set once it was asked."""
     thinking = asyncio.Event()
 
