@@ -65,33 +65,37 @@ class Words:
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
         self._beginnings = _shortest(weights)
+        # The first letters that a word may have; None where a match may begin inside of a word.
+        self._letters = _first_letters(weights)
         self._known: dict[str, Sequence[Match]] = {}
 
-    def matches(self, text: str) -> Iterator[Match]:
+    def matches(self, text: str) -> list[Match]:
         """The words of *text* that one of the lexemes finds, in order."""
+        found: list[Match] = []
         if not self.weights:
-            return
-        count = 0
-        for found in self._likely(text[:_LOOKED_THROUGH]):
-            word, start = found.group(), found.start()
-            inside = self._known.get(word)
+            return found
+        text = text[:_LOOKED_THROUGH]
+        for start in self._likely(text):
+            word = _WORD.match(text, start)
+            if word is None:
+                continue
+            inside = self._known.get(word[0])
             if inside is None:
-                inside = self._known[word] = tuple(_in_word(word, self.weights))
-            for match in inside:
-                yield Match(start + match.start, start + match.end, match.lexeme)
-                count += 1
-            if count > _MOST_MATCHES:
-                return
+                inside = self._known[word[0]] = tuple(_in_word(word[0], self.weights))
+            found += [Match(start + one.start, start + one.end, one.lexeme) for one in inside]
+            if len(found) > _MOST_MATCHES:
+                break
+        return found
 
-    def _likely(self, text: str) -> Iterator[re.Match[str]]:
-        """The words of *text* that begin with one of the lexemes, or hold a letter that folds to others.
+    def _likely(self, text: str) -> Iterable[int]:
+        """Where words of *text* begin that begin with one of the lexemes, or hold a letter that folds to others.
 
         No more can match. Far fewer than all words, which cost more to look at one by one than to look for what they
         may begin with.
         """
         lower = text.lower()
         if len(lower) != len(text):
-            return _WORD.finditer(text)
+            return [word.start() for word in _WORD.finditer(text)]
         starts: set[int] = set()
         for lexeme in self._beginnings:
             at = lower.find(lexeme)
@@ -100,8 +104,16 @@ class Words:
                     starts.add(at)
                 at = lower.find(lexeme, at + 1)
         if not text.isascii():
-            starts.update(_start_of_word(text, found.start()) for found in _OTHER_LETTERS.finditer(text))
-        return (found for start in sorted(starts) if (found := _WORD.match(text, start)))
+            starts.update(self._beyond_ascii(lower))
+        return sorted(starts)
+
+    def _beyond_ascii(self, lower: str) -> Iterator[int]:
+        """Where words begin that hold another letter than those of ASCII, as far as their first one lets them match."""
+        for found in _OTHER_LETTERS.finditer(lower):
+            start = _start_of_word(lower, found.start())
+            first = lower[start]
+            if self._letters is None or first in self._letters or not first.isascii():
+                yield start
 
 
 def excerpts(
@@ -111,7 +123,7 @@ def excerpts(
 
     *nearest* is the passage that semantic search found. A message without any match shows how its body begins.
     """
-    found = {part.name: list(words.matches(part.text)) if part.text else [] for part in parts}
+    found = {part.name: words.matches(part.text) for part in parts}
     chosen: list[Excerpt] = []
     for sentence in _best(parts, found, words.weights, limit if nearest is None else limit - 1):
         if not _overlaps(chosen, sentence.part.name, sentence.start, sentence.end):
@@ -129,6 +141,12 @@ def _shortest(lexemes: Iterable[str]) -> list[str]:
         if not chosen or not lexeme.startswith(chosen[-1]):
             chosen.append(lexeme)
     return chosen
+
+
+def _first_letters(lexemes: Iterable[str]) -> frozenset[str] | None:
+    """What ASCII letters a word may begin with that one of *lexemes* finds. Pairs of characters are found anywhere."""
+    chosen = list(lexemes)
+    return frozenset(one[0] for one in chosen) if all(len(one) > 2 for one in chosen) else None
 
 
 def _start_of_word(text: str, at: int) -> int:
