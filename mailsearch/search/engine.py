@@ -21,7 +21,7 @@ from mailsearch.embeddings import Embedder, EmbeddingUnavailable, configured_emb
 from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.meters import measured
 from mailsearch.scope import Scope
-from mailsearch.search import keyword, semantic, showing
+from mailsearch.search import heads, keyword, semantic, showing
 from mailsearch.search.folding import Candidate, Folded, folded, spread
 from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
 from mailsearch.search.narrowing import Narrowing, asks, narrow
@@ -122,6 +122,7 @@ async def search(
 async def ready(conn: Session) -> None:
     """Have plans and dictionaries ready by what a search asks for, for nobody and by words that no mail holds."""
     nobody = Scope(0, frozenset())
+    await heads.ready(conn)
     for text in ("word", "mail word"):
         asked = await _understand(conn, nobody, SearchRequest(text), parse(text, datetime.now(UTC), zone("UTC")))
         await showing.page(conn, nobody, asked.plan, asked.narrowing, 0, asked.limit)

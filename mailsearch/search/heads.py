@@ -13,6 +13,7 @@ from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
 from mailsearch.scope import Scope, bigints
 
 _HEADS = "SELECT * FROM mail_search.heads(%s::bigint[], %s::bigint[], %s, %s, %s, %s)"
+_NONE_WRITTEN = "SELECT FROM mail_search.written('{}', '{}', NULL, NULL, false, true)"
 _OF_NAMES = """
 SELECT lower(p.name), p.address
 FROM mail_search.first_bearers(%(names)s, %(folders)s::bigint[], %(start)s, %(end)s) AS b
@@ -31,6 +32,11 @@ class Read:
     # Text, blocks, regions and hidden text of the body; text, blocks, page starts and hidden text of each attachment.
     body: Sequence[Any]
     of_attachments: Sequence[Sequence[Any]]
+
+
+async def ready(conn: AsyncConnection[TupleRow]) -> None:
+    """Have the plans by which messages are read made: they are the same for every scope, so for none will do."""
+    await conn.execute(_NONE_WRITTEN)
 
 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageHead]:
