@@ -34,6 +34,10 @@ from tests.standins.mail_toolbox import message
         ("Why was the claim rejected?", "reason"),
         ("Who picks up the keys?", "person"),
         ("What did Ann recommend?", ""),
+        ("Which link did Ann send?", "url"),
+        ("What does the handler protect against when a radio link fails?", ""),
+        ("À quelles dates a lieu le salon ?", "date"),
+        ("Which days are free?", "date"),
     ],
 )
 def test_a_question_tells_what_kind_of_thing_it_asks_for(question: str, kind: str) -> None:
@@ -147,6 +151,7 @@ def test_searches_use_other_words_than_the_question_and_narrow_by_the_person_nam
 def test_forms_of_a_word_have_one_stem_and_strangers_do_not() -> None:
     assert stem("installed") == stem("installing")
     assert stem("chosen") == stem("choose")
+    assert stem("five") == stem("funf") == stem("5")
     assert similarity(stem("brand"), stem("brandt")) == 0.0
     assert similarity(stem("rechnung"), stem("stromrechnung")) > 0.5
     assert similarity("invoic", stem("rechnung")) > 0.5
@@ -178,6 +183,25 @@ def test_lines_of_a_form_are_sentences_of_their_own_and_wrapped_prose_is_not() -
 def test_a_row_of_figures_may_answer_who_asks_for_a_figure(text: str, kind: str, answers: bool) -> None:
     sentence = read_message(ShownMessage("m1", message(1, text), ())).sentences[0]
     assert is_eligible(sentence, kind) is answers
+
+
+@pytest.mark.parametrize(
+    ("text", "knows"),
+    [
+        ("I don't know what happened here, but release 2.6.35 is broken.", True),
+        ("I don't know which release is broken.", False),
+    ],
+)
+def test_who_knows_one_thing_and_not_another_may_be_quoted(text: str, knows: bool) -> None:
+    sentence = read_message(ShownMessage("m1", message(1, text), ())).sentences[0]
+    assert is_eligible(sentence, "") is knows
+
+
+@pytest.mark.parametrize("name", ["March", "März", "mars"])
+def test_a_mail_speaks_of_the_month_in_which_it_came(name: str) -> None:
+    reading = read_message(ShownMessage("m1", message(1, "Thirty-four singers have put their names down."), ()))
+    assert {word.stem for word in words_of(name)} <= reading.visible
+    assert not {word.stem for word in words_of("April")} & reading.visible
 
 
 @pytest.mark.parametrize(

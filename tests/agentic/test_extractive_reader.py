@@ -141,6 +141,29 @@ def test_the_number_of_an_item_or_a_time_counts_nothing(reader: ExtractiveReader
     assert answer(reader, "How many folders are there for letters?", letters, *OTHERS) == ""
 
 
+def test_a_figure_that_counts_something_else_counts_nothing(reader: ExtractiveReader) -> None:
+    mail = message(3, "I tried it on a folder in the editor (10000 notes), and the folder opened at once.")
+    assert answer(reader, "How many folders does Ann have in the editor?", mail, *OTHERS) == ""
+
+
+def test_a_sentence_that_only_says_the_question_again_is_no_answer(reader: ExtractiveReader) -> None:
+    mail = message(
+        3, "Order confirmation AB-2024-017\n\nFitting of the kitchen", subject="Order confirmation AB-2024-017"
+    )
+    asked = "Which fitting of the kitchen does order confirmation AB-2024-017 name?"
+    assert answer(reader, asked, mail, *OTHERS) == ""
+
+
+@pytest.mark.parametrize(("place", "number"), [("Elmhaven", "0163"), ("Austin", "0199")])
+def test_of_several_numbers_the_one_at_the_place_asked_for_is_told(
+    reader: ExtractiveReader, place: str, number: str
+) -> None:
+    home = "Ann Berg\nHafenrand 7, Elmhaven\nTel. 04509 555 0163"
+    office = "Ann Berg\nLindenweg 2, Austin\nTel. 04509 555 0199"
+    mail = message(3, f"See you.\n\n{home}\n\n{office}")
+    assert number in answer(reader, f"What is Ann Berg's phone number in {place}?", mail, *OTHERS)
+
+
 def test_words_that_a_mail_only_repeats_are_no_answer_of_its_own(reader: ExtractiveReader) -> None:
     body = "> We accept liability for the damage to the Golf.\n\nThank you, I have seen that."
     head = message(3, body, sender="jo@brandt.example", name="Jo Brandt")

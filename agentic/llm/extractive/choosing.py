@@ -14,8 +14,8 @@ from agentic.llm.extractive.reading import Reading
 from agentic.llm.extractive.rivals import tells_of_a_rival
 from agentic.llm.extractive.scoring import Candidate, Corpus, Features, Scorer, gather
 
-# Sentences given at most to a question, and to each part of a question in parts.
-PER_QUESTION, PER_PART = 4, 3
+# Sentences given at most to a question, or to each part of a question in parts.
+PER_ASK = 4
 # So many of the best sentences of each part are tried against those of the other parts.
 _TRIED = 4
 
@@ -41,11 +41,10 @@ def choose(question: Question, readings: list[Reading], embed: Embed | None) -> 
     firsts = _firsts(question.asks, passing)
     if firsts is None:
         return [Choice(ask, (), tuple(one)) for ask, one in zip(question.asks, found, strict=True)]
-    at_most = PER_QUESTION if len(firsts) == 1 else PER_PART
     taken = {_bare(first) for first in firsts}
     choices = []
     for ask, first, there, considered in zip(question.asks, firsts, passing, found, strict=True):
-        chosen = _with_others(first, there, taken, at_most)
+        chosen = _with_others(first, there, taken)
         taken.update(_bare(one) for one in chosen)
         choices.append(Choice(ask, chosen, tuple(considered), first))
     return choices
@@ -101,7 +100,8 @@ def _contacts(question: Question, ask: Ask, corpus: Corpus) -> list[Candidate] |
     if not corpus.people or not (kind in CONTACT or beside):
         return None
     own = [person for person in corpus.people if person.role in ("owner", "agent")] or list(corpus.people)
-    lines = contact_lines(kind, question.text, own[0], corpus.readings)
+    names = frozenset(term.stem for term in ask.own_terms if term.proper) - own[0].named_by
+    lines = contact_lines(kind, question.text, own[0], corpus.readings, names)
     return [Candidate(reading, index, Features(), weights.CONTACT_SCORE) for reading, index in lines]
 
 
@@ -116,9 +116,7 @@ def _passing(ask: Ask, candidates: Sequence[Candidate]) -> list[Candidate]:
     return passing if passing and passing[0] is candidates[0] else []
 
 
-def _with_others(
-    first: Candidate, passing: Sequence[Candidate], taken: Collection[str], at_most: int
-) -> tuple[Candidate, ...]:
+def _with_others(first: Candidate, passing: Sequence[Candidate], taken: Collection[str]) -> tuple[Candidate, ...]:
     """The *first* with a later correction before it and others behind it, none that is *taken*."""
     others = [one for one in passing if one is not first and _bare(one) not in taken]
     later = [one for one in others if _corrects(one, first)]
@@ -126,7 +124,7 @@ def _with_others(
     lowest = first.score - weights.BELOW_FIRST
     chosen = {_bare(one): one for one in (*later[:1], first)}
     for one in others:
-        if one.score >= lowest and len(chosen) < at_most:
+        if one.score >= lowest and len(chosen) < PER_ASK:
             chosen.setdefault(_bare(one), one)
     return tuple(chosen.values())
 

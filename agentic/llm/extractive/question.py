@@ -42,6 +42,7 @@ _NEXT_ASK = re.compile(
 _EXACT = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])(?=[\w./:-]*\d)(?=[\w./:-]*[A-Za-z])[\w./:-]{3,}(?<![.:/-])|\b\d{5,}\b"
 )
+_WHETHER = re.compile(rf"\W*(?:(?:and|und|et)\s+)?{_VERBS}", re.I)
 _NAME_SHORTEST = 2
 _ENDS_AT_MOST = 3
 # A part of a question with fewer words of its own takes those of the part beside it along; the first seldom needs to.
@@ -79,6 +80,11 @@ class Ask:
     expectation: Expectation
     # The thing asked for by "which" or "what": words between that and the verb. Empty where a kind tells it.
     head: tuple[Term, ...] = ()
+
+    @property
+    def whether(self) -> bool:
+        """Whether yes or no answers it: then a sentence that only says the same again does."""
+        return _WHETHER.match(self.text) is not None
 
     @property
     def own_terms(self) -> tuple[Term, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agentic.core.ports import ShownMessage
-from agentic.llm.extractive.words import Word, words_of
+from agentic.llm.extractive.words import Word, month_stems, words_of
 from mailsearch.hits import Block, MessageHead, PartText
 
 # Of a longer part only the neighbourhood of its excerpts is read.
@@ -114,8 +114,8 @@ def read_message(shown: ShownMessage) -> Reading:
             sentences.extend(_sentences(part, start, end))
         visible.update(word.stem for word in words_of(part.filename))
     head = shown.message.head
-    # Mail seldom names the year in which it was written.
-    visible.add(str(head.received_at.year))
+    # Mail seldom names the month and the year in which it was written.
+    visible.update(month_stems(head.received_at.month), (str(head.received_at.year),))
     people = frozenset(
         word.stem
         for person in (head.sender, *head.to, *head.cc)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentic.llm.extractive import patterns
 from agentic.llm.extractive.alignment import Aligned, Alignment, Vectors
+from agentic.llm.extractive.counting import counts
 from agentic.llm.extractive.eligible import Footers, is_eligible
 from agentic.llm.extractive.kinds import STRICT, holds
 from agentic.llm.extractive.people import Person
@@ -135,6 +136,7 @@ class Scorer:
         self.terms = [term for term in ask.terms if term.stem not in named]
         self.context = [term for term in ask.context if term.stem not in named]
         self._wishes = patterns.line("wishes").search(ask.text) is not None
+        self._whether = ask.whether
         self.people = [person for person in corpus.people if person.named_by & {term.stem for term in ask.own_terms}]
         self.others = [person for person in corpus.people if person not in self.people]
         vocabulary = set(corpus.frequency) | {stem for stems in corpus.threads.values() for stem in stems}
@@ -194,6 +196,8 @@ class Scorer:
             return False
         if kind == "count" and self.ask.head and not self._counts(sentence):
             return False
+        if not (self._whether or self._fresh(sentence)):
+            return False
         return kind not in STRICT or holds(kind, sentence.text, self.question.text)
 
     def _counts(self, sentence: Sentence) -> bool:
@@ -202,12 +206,7 @@ class Scorer:
         places = [
             at for at, word in enumerate(sentence.words) if self.match(head, frozenset((word.stem,))) >= _NEAR_FORM
         ]
-        near = {at + step for at in places for step in (-3, -2, -1, 1, 2)}
-        return any(
-            holds("count", sentence.words[at].raw, self.question.text) and not _is_mark(sentence, at)
-            for at in near
-            if 0 <= at < len(sentence.words)
-        )
+        return counts(sentence, places, self.question.text)
 
     def _head(self, reading: Reading, index: int) -> float:
         """How near the thing stands that was asked for by "which" or "what": 1 in the sentence, 0 nowhere."""
@@ -321,9 +320,6 @@ class Scorer:
     ) -> Features:
         sentence = reading.sentences[index]
         count = len(sentence.words)
-        fresh = {
-            word.stem for word in sentence.words if word.stem not in self._asked and fold(word.raw) not in stop_words()
-        }
         return Features(
             inside=found[0],
             around=found[1],
@@ -333,7 +329,7 @@ class Scorer:
             speaker=self._speaker(reading, sentence),
             kind=self._kind(reading, index),
             asking=float(not self._wishes and sentence.text.rstrip("\"' )").endswith("?")),
-            fresh=min(1.0, len(fresh) / 4),
+            fresh=min(1.0, len(self._fresh(sentence)) / 4),
             length=min(1.0, count / 25),
             signature=float(sentence.in_signature),
             proper_missing=found[4],
@@ -348,6 +344,12 @@ class Scorer:
             weakest=aligned.worst,
         )
 
+    def _fresh(self, sentence: Sentence) -> set[str]:
+        """Stems of what *sentence* says and the question does not: without any it tells nothing."""
+        return {
+            word.stem for word in sentence.words if word.stem not in self._asked and fold(word.raw) not in stop_words()
+        }
+
     def _label(self, sentence: Sentence) -> float:
         match = _LABEL.match(sentence.text)
         return self._precise(words_of(match.group())) if match else 0.0
@@ -356,13 +358,6 @@ class Scorer:
         """The share of *words* that are the question's, figures apart."""
         telling = {word.stem for word in words if word.raw.isalpha() and fold(word.raw) not in stop_words()}
         return len(telling & self._asked_nearly) / len(telling) if telling else 0.0
-
-
-def _is_mark(sentence: Sentence, at: int) -> bool:
-    """Whether the figure at *at* counts nothing: a time of day, where a range begins, or an item's number in a list."""
-    word = sentence.words[at]
-    behind = sentence.text[word.end - sentence.start :][:1]
-    return ":" in word.raw or behind in ("-", "–") or (at == 0 and word.raw.isdigit() and behind in (")", "."))
 
 
 def _distinct(rough: Iterable[_Rough]) -> Iterable[_Rough]:

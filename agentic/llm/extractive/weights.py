@@ -2,33 +2,33 @@
 
 from agentic.llm.extractive.scoring import Features
 
-BIAS = -7.62
+BIAS = -6.59
 WEIGHTS = Features(
-    inside=1.02,
-    around=0.78,
-    missing=-0.38,
-    context=0.76,
-    speaker=0.50,
-    kind=0.31,
-    length=0.48,
-    proper_missing=-0.98,
-    head=0.55,
-    rank=1.93,
-    label=0.77,
-    whole=0.88,
-    precise=1.53,
-    aligned=1.18,
-    borne=1.06,
-    weakest=0.63,
+    inside=0.94,
+    around=0.79,
+    missing=-0.44,
+    context=0.44,
+    speaker=0.57,
+    kind=0.12,
+    length=0.14,
+    proper_missing=-0.44,
+    head=0.32,
+    rank=1.52,
+    label=0.48,
+    whole=0.82,
+    precise=0.99,
+    aligned=1.04,
+    borne=0.95,
+    weakest=0.53,
 )
 # A first sentence below this is no answer: the reader declares that the mail does not hold one.
-ANSWERS = -0.8
+ANSWERS = -1.3
 # Of a question in parts each must be answered by a sentence of its own, none worse than this, and all together no worse
 # on average than that.
-ANSWERS_EACH = -1.6
-ANSWERS_TOGETHER = -1.2
+ANSWERS_EACH = -2.1
+ANSWERS_TOGETHER = -1.7
 # Where no part says what kind of thing it asks for, a sentence about the matter looks like an answer sooner.
-OPEN_TOGETHER = -0.4
+OPEN_TOGETHER = -1.1
 # Further sentences may follow a first one this far below it.
 BELOW_FIRST = 3.0
 # A later mail of the same thread may say it anew, if it is not much further from the question.

@@ -136,6 +136,12 @@ def numbered_words() -> dict[str, int]:
 
 
 @cache
+def month_stems(month: int) -> frozenset[str]:
+    """Stems of the names of a *month*, 1 to 12."""
+    return frozenset(stem(word) for word in tuple(_groups("months"))[month - 1])
+
+
+@cache
 def _irregular() -> dict[str, str]:
     return {word: group[0] for group in _groups("irregular") for word in group}
 
