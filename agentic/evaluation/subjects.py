@@ -45,9 +45,12 @@ def evaluate(subject: str, file: Path, options: Mapping[str, Any]) -> tuple[list
 
 
 def made_with(options: Mapping[str, Any]) -> dict[str, object]:
-    """What decides the figures besides the cases: seed, model, versions and hashes of prompts."""
+    """What decides the figures besides the cases: sample, seed, model, budget, versions and hashes of prompts."""
     return {
+        "sample": options.get("limit") or "all cases",
         "seed": int(options.get("seed") or 0),
+        "seconds": options.get("seconds") or "the default",
+        "policy": options.get("policy") or "the subject's own",
         "model": options.get("model") or "extractive",
         "service": versions.service(),
         "verifier": versions.verifier(),

@@ -307,6 +307,7 @@ def test_everything_in_a_folder_is_tried_and_what_is_missing_is_said(
     assert "verifier.false_keeps" in last["gates"]
     assert any(name.startswith("questions") for name in last["not_measured"])
     assert last["made_with"]["prompts_sha256"]
+    assert last["made_with"]["sample"] == "all cases"
     assert "verifier" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
