@@ -147,7 +147,7 @@ class Loop:
                 yield event
 
     async def _act(self, reading: Reading, forced: bool) -> Happenings:
-        if reading.prose and self._saw_first and self._verdict.is_absence(reading.prose):
+        if reading.prose and self._saw_first and await self._is_absence(reading.prose):
             reading = Reading(draft=Draft(insufficient=True, missing=reading.prose[:_MISSING_CHARACTERS]))
         if reading.fault:
             self._reject(reading)
@@ -281,6 +281,10 @@ class Loop:
         elif not self._flight.stopped:
             yield Cut("verify", step, "seconds", "verification had not ended")
             self._tally.limit = "seconds"
+
+    async def _is_absence(self, prose: str) -> bool:
+        task = self._flight.start(self._verdict.is_absence(prose, self._budget.deadline))
+        return await self._flight.wait_any([task], self._budget.deadline) and task.result()
 
     async def _repair(self) -> Happenings:
         """Let the model try once more; it is told labels and reasons only."""

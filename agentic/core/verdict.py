@@ -118,7 +118,7 @@ class Verdict:
         threads: Threads = {}
         if self._read_threads is not None:
             wanted = {message.head.thread_id for label, message in sources.items() if cites(draft, label)}
-            threads = await self._read_threads(wanted, deadline)
+            threads = await self._read_threads(wanted, deadline) if wanted else {}
         if self._ruler is None:
             return await asyncio.to_thread(self.rule, draft, sources, threads, markers)
         with suppress(NotVerified):
@@ -156,9 +156,13 @@ class Verdict:
         """The model declared that the mail does not hold the answer. It does not undo a draft that stands."""
         self.declared = self.declared or not self.supported
 
-    def is_absence(self, text: str) -> bool:
-        """Whether *text* says, in prose and without citing anything, that the mail does not hold the answer."""
-        return self.rule(Draft(text=text), {}, {}, ()).absent
+    async def is_absence(self, text: str, deadline: float) -> bool:
+        """Whether *text* says, in prose and without citing anything, that the mail does not hold the answer.
+
+        Long prose takes long to look through, so it is done where a draft is ruled on.
+        """
+        ruling = await self.ruled(Draft(text=text), {}, (), deadline)
+        return ruling is not None and ruling.absent
 
     def hints(self) -> str:
         """What the model is told for its second draft."""

@@ -2,9 +2,12 @@
 
 import pytest
 
+from agentic.core.answer import Draft, Verification
 from agentic.core.events import Asked, Called, Cut, Drafted, Event, Found, Replied, Verified
 from agentic.core.loop import Limits, Loop
 from agentic.core.ports import Prompt, Reply, ToolResult
+from agentic.core.question import Question
+from agentic.core.verdict import Ruling
 from tests.standins.mail_toolbox import MailToolbox, message
 from tests.standins.running import finished, run
 from tests.standins.scripted_model import ScriptedModel, answers, calls, declares, label_of, says, searches
@@ -316,3 +319,19 @@ def test_an_empty_result_of_a_narrowed_search_advises_to_use_words_alone() -> No
     results = {turn.call_id: turn.content for turn in model.prompts[-1].turns if turn.role == "tool"}
     assert "`query` alone" in results["call_1"]
     assert "`query` alone" not in results["call_2"]
+
+
+def test_prose_is_looked_through_where_drafts_are_ruled_on() -> None:
+    asked: list[str] = []
+
+    async def rule(
+        question: Question, draft: Draft, sources: object, threads: object, markers: object, until: float
+    ) -> Ruling:
+        asked.append(draft.text)
+        return Ruling(Verification((), "1"), absent=True)
+
+    prose = "The mails do not say who accepted it. " * 500
+    script = ScriptedModel(searches("golf"), says(prose))
+    last = finished(run(script, mail(), ruler=rule))
+    assert (last.outcome, last.reason) == ("insufficient_evidence", "model_declared")
+    assert asked == [prose.strip()]
