@@ -71,6 +71,17 @@ def test_what_a_statement_binds_itself_to_ends_with_it() -> None:
     assert asyncio.run(seen()) == [{"harbour": 1}, 1, (0, "", "")]
 
 
+def test_in_a_window_words_are_as_rare_as_the_mail_in_it_says() -> None:
+    office = Office()
+    common = (Letter(f"harbour n{number}", received_at=START + timedelta(2, number)) for number in range(9))
+    office.post("sales", *common, Letter("zeppelin n9", received_at=START + timedelta(1)))
+    # Before it, the other way round.
+    office.post("sales", *(Letter(f"zeppelin number {number}", received_at=START) for number in range(40)))
+    scope = office.scope("sales", received_from=START + timedelta(1))
+    (hit,) = async_to_sync(engine.search)(scope, SearchRequest("harbour zeppelin", mode="keyword", limit=1)).hits
+    assert hit.excerpts[0].text == "zeppelin n9"
+
+
 def test_reading_messages_by_number_shows_none_beyond_the_session_or_the_scope() -> None:
     office = Office()
     (mine, old), (theirs,) = (
