@@ -188,7 +188,11 @@ class ThreadKey(models.Model):
 
 
 class MailRow(models.Model):
-    """What every row with mail content carries, so that row-level security can bind it without a join."""
+    """What every row with mail content carries, so that row-level security can bind it without a join.
+
+    What is put in together with its message names it without a check of each row; that no message goes without what
+    hangs on it is checked where it goes (migrations/0025).
+    """
 
     # That they exist is checked on the message's folder, not again on each row that repeats it. Indexes that need the
     # tenant begin with it; one of its own would name every row of most stores.
@@ -273,14 +277,16 @@ class RawMessage(MailRow):
     """The message as it came, byte for byte (zlib-compressed)."""
 
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
-    message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="raw")
+    message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="raw", db_constraint=False)
     data = models.BinaryField()
 
 
 class Participant(MailRow):
     """A person on a message with a role."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="participants", db_index=False)
+    message = models.ForeignKey(
+        Message, models.CASCADE, related_name="participants", db_index=False, db_constraint=False
+    )
     # from sender reply-to to cc bcc
     role = models.CharField(max_length=10)
     position = models.SmallIntegerField(default=0)
@@ -300,7 +306,9 @@ class Participant(MailRow):
 class Attachment(MailRow):
     """A file on a message, with its text where it could be read. Its bytes stay in the raw message."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="attachments", db_index=False)
+    message = models.ForeignKey(
+        Message, models.CASCADE, related_name="attachments", db_index=False, db_constraint=False
+    )
     public_id = models.CharField(max_length=40, unique=True, default=ids.attachment_public_id)
     position = models.SmallIntegerField(default=0)
     filename = models.TextField(blank=True, default="")
@@ -323,7 +331,9 @@ class SearchDocument(MailRow):
 
     # An index by mailbox and message stands in migrations/0005.
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
-    message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="document")
+    message = models.OneToOneField(
+        Message, models.CASCADE, primary_key=True, related_name="document", db_constraint=False
+    )
     words = SearchVectorField()
     # Number of words, for length normalisation (BM25).
     length = models.IntegerField(default=0)
@@ -344,7 +354,7 @@ class SearchDocument(MailRow):
 class Passage(MailRow):
     """A piece of a part that is embedded and ranked. Its text is that of the part between the offsets."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="passages", db_index=False)
+    message = models.ForeignKey(Message, models.CASCADE, related_name="passages", db_index=False, db_constraint=False)
     # None: the body.
     attachment = models.ForeignKey(Attachment, models.CASCADE, null=True, blank=True)
     start = models.IntegerField()

@@ -31,6 +31,17 @@ From: zwkqjxname <zwkqjxaddress@x.example>
 zwkqjxinside
 --cut--"""
 
+WITH_FILE = """--cut
+Content-Type: text/plain
+
+Words.
+--cut
+Content-Type: text/plain
+Content-Disposition: attachment; filename="file.txt"
+
+More words.
+--cut--"""
+
 
 def take(mailbox: Mailbox, *messages: bytes) -> pipeline.Summary:
     with Worker() as worker:
@@ -93,3 +104,23 @@ def test_quarantine_covers_copies_and_what_is_inside_and_can_be_lifted() -> None
     assert counts(mailbox) == before
     with seeing(other):
         assert not TermCount.objects.exists()
+
+
+def test_no_message_goes_while_something_hangs_on_it(owner_conninfo: str) -> None:
+    parts = ("rawmessage", "participant", "passage", "attachment", "searchdocument")
+    mailbox = new_mailbox("ann")
+    take(mailbox, mail(WITH_FILE, content_type=MIXED))
+    with seeing(mailbox.tenant):
+        message = Message.objects.get().pk
+    for left in parts:
+        with psycopg.connect(owner_conninfo) as conn:
+            for table in parts:
+                if table != left:
+                    conn.execute(f"DELETE FROM mailsearch_{table} WHERE message_id = %s", [message])
+            with pytest.raises(psycopg.errors.ForeignKeyViolation, match="hangs on a message"):
+                conn.execute("DELETE FROM mailsearch_message WHERE id = %s", [message])
+            conn.rollback()
+    with psycopg.connect(owner_conninfo) as conn:
+        for table in (*parts, "message"):
+            column = "id" if table == "message" else "message_id"
+            assert conn.execute(f"DELETE FROM mailsearch_{table} WHERE {column} = %s", [message]).rowcount > 0
