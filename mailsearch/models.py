@@ -10,10 +10,10 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import Q, Value
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 
 from mailsearch import ids
-from mailsearch.fields import HalfVectorField
+from mailsearch.fields import MOMENT, HalfVectorField
 from mailsearch.mailsources import MailSource as MailSource
 from mailsearch.mailsources import Placement as Placement
 from mailsearch.mailsources import SourceFolder as SourceFolder
@@ -269,7 +269,7 @@ class Message(MailRow):
                 fields=["tenant", "words_sha256"], name="message_by_quarantined_words", condition=Q(quarantined=True)
             ),
             models.Index(fields=["container"], name="message_by_container"),
-            models.Index("tenant", "subject_key", Coalesce("sent_at", "received_at"), name="message_by_subject"),
+            models.Index("tenant", "subject_key", MOMENT, name="message_by_subject"),
         ]
 
 

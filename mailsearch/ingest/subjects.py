@@ -6,7 +6,7 @@ that arrives between the two takes its place. So the order of arrival makes no d
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.backends.utils import CursorWrapper
 
@@ -14,7 +14,8 @@ from mailsearch.ingest.drafts import Draft
 from mailsearch.ingest.literals import array, bytes_array
 from mailsearch.ingest.threads import NEAR, Letter, follows, is_lone_reply
 
-_AT = "coalesce(m.sent_at, m.received_at)"
+# As the index of subjects has it. COALESCE could not be looked up there: Postgres holds it back for row-level security.
+_AT = "CASE WHEN m.sent_at IS NULL THEN m.received_at ELSE m.sent_at END"
 _OWN = "CASE m.rfc_message_id WHEN '' THEN encode(m.content_sha256, 'hex') ELSE m.rfc_message_id END"
 # No reply or forward lacks a colon.
 _ALONE = 'cardinality(m."references") + cardinality(m.in_reply_to) = 0'
@@ -23,19 +24,16 @@ _POST = f"m.id, m.thread_id, {_OWN}, m.subject, m.subject_key, {_AT}, {_ALONE}"
 # The nearest messages with the subject of `n` on one side, walked along in the index of subjects: however many share
 # it, no more are looked at.
 _ALONG = (
-    f"SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[]) AS n (number, key, at),"  # noqa: S608
-    f" LATERAL (SELECT {_POST} FROM mailsearch_message m"
+    f"SELECT n.number, found.* FROM unnest(%s::integer[], %s::bytea[], %s::timestamptz[], %s::timestamptz[])"  # noqa: S608
+    f" AS n (number, key, at, bound), LATERAL (SELECT {_POST} FROM mailsearch_message m"
     " WHERE m.tenant_id = %s AND m.subject_key = n.key AND m.container_id IS NULL"
 )
-_EARLIER = (
-    f"{_ALONG} AND {_AT} <= n.at AND {_AT} >= n.at - %s * interval '1 day' ORDER BY {_AT} DESC, m.id LIMIT %s) AS found"
-)
-_LATER = (
-    f"{_ALONG} AND {_LONE} AND {_AT} >= n.at AND {_AT} <= n.at + %s * interval '1 day'"
-    f" ORDER BY {_AT}, m.id LIMIT %s) AS found"
-)
+EARLIER = f"{_ALONG} AND {_AT} <= n.at AND {_AT} >= n.bound ORDER BY {_AT} DESC, m.id LIMIT %s) AS found"
+LATER = f"{_ALONG} AND {_LONE} AND {_AT} >= n.at AND {_AT} <= n.bound ORDER BY {_AT}, m.id LIMIT %s) AS found"
 _THESE = f"SELECT 0, {_POST} FROM mailsearch_message m WHERE m.id = ANY(%s::bigint[]) AND {_LONE}"  # noqa: S608
-_MOST_CANDIDATES = 50
+_MOST_CANDIDATES, _MOST_REPLIES = 50, 1_000
+# The key of a subject, a moment, and the one at which a walk from there ends.
+_Span = tuple[bytes, datetime, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,13 @@ class _Post:
     @property
     def order(self) -> tuple[datetime, str]:
         return self.letter.at, self.own
+
+
+def _away(moment: datetime, distance: timedelta) -> datetime:
+    try:
+        return moment + distance
+    except OverflowError:
+        return moment
 
 
 def _follows(reply: _Post, post: _Post) -> bool:
@@ -89,7 +94,9 @@ class Subjects:
     def of_arriving(self) -> Followed:
         """What the replies among those that arrive follow, and which threads an arrival changes."""
         arriving = [post for posts in self.here.values() for post in posts]
-        later = {post.id: post for _, post in self._ask(_LATER, arriving)}
+        # Once for each subject: reports of one all arrive again and again, and hardly any is answered.
+        spans = [(key, posts[0].letter.at, _away(posts[-1].letter.at, NEAR)) for key, posts in self.here.items()]
+        later = {post.id: post for _, post in self._ask(LATER, spans, _MOST_REPLIES)}
         replies = [post for post in arriving if is_lone_reply(post.letter)]
         replies += [post for post in later.values() if is_lone_reply(post.letter)]
         found = self._followed(replies)
@@ -108,7 +115,8 @@ class Subjects:
 
     def _followed(self, replies: Sequence[_Post]) -> list[tuple[_Post, _Post]]:
         before: dict[int, list[_Post]] = {}
-        for number, post in self._ask(_EARLIER, replies):
+        spans = [(reply.key, reply.letter.at, _away(reply.letter.at, -NEAR)) for reply in replies]
+        for number, post in self._ask(EARLIER, spans, _MOST_CANDIDATES):
             before.setdefault(number, []).append(post)
         found = []
         for number, reply in enumerate(replies):
@@ -119,16 +127,17 @@ class Subjects:
                 found.append((reply, max(filter(None, nearest), key=lambda post: post.order)))
         return found
 
-    def _ask(self, query: str, posts: Sequence[_Post]) -> list[tuple[int, _Post]]:
-        """What *query* finds near each of *posts*, with its number."""
-        if not posts:
+    def _ask(self, query: str, spans: Sequence[_Span], most: int) -> list[tuple[int, _Post]]:
+        """What *query* finds in each of *spans*, at *most* so many, with the span's number."""
+        if not spans:
             return []
         asked = [
-            array(range(len(posts))),
-            bytes_array(post.key for post in posts),
-            array(post.letter.at.isoformat() for post in posts),
+            array(range(len(spans))),
+            bytes_array(key for key, _, _ in spans),
+            array(start.isoformat() for _, start, _ in spans),
+            array(bound.isoformat() for _, _, bound in spans),
         ]
-        self.cursor.execute(query, [*asked, self.tenant, NEAR.days, _MOST_CANDIDATES])
+        self.cursor.execute(query, [*asked, self.tenant, most])
         return self._posts()
 
     def _posts(self) -> list[tuple[int, _Post]]:

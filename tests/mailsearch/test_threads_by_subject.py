@@ -4,10 +4,11 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
+from django.db import connection
 
-from mailsearch.ingest import pipeline
+from mailsearch.ingest import pipeline, subjects
 from mailsearch.ingest.limits import Worker
-from tests.mailsearch.importing import mail, new_mailbox, source, threads
+from tests.mailsearch.importing import mail, new_mailbox, seeing, source, threads
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -84,3 +85,16 @@ def test_a_reply_stays_in_its_thread_when_what_that_spoke_of_arrives() -> None:
     for one in (CONVERSATION[1], CONVERSATION[3], CONVERSATION[0]):
         pipeline.ingest(source(one), mailbox=mailbox, worker=_worker)
     assert threads(mailbox.tenant) == {among("a", "b", "lone")}
+
+
+@pytest.mark.parametrize("query", [subjects.EARLIER, subjects.LATER])
+def test_messages_of_a_subject_are_looked_up_by_their_moment(query: str) -> None:
+    mailbox = new_mailbox()
+    one = ["{0}", '{"\\\\x00"}', '{"2026-03-04T10:00:00Z"}', '{"2026-03-05T10:00:00Z"}', mailbox.tenant_id, 5]
+    with seeing(mailbox.tenant), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {query}", one)
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    # Under row-level security, too, which holds back what could tell of hidden rows.
+    looked_up = next(line for line in plan.splitlines() if "Index Cond" in line)
+    assert "sent_at" in looked_up, plan
