@@ -5,8 +5,9 @@ become the same calls. Reasoning is taken away first and is never an answer.
 """
 
 import json
+import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from agentic.core.answer import Draft
@@ -24,6 +25,8 @@ _NAMED_CALL = re.compile(r"<function=([A-Za-z_]{1,40})>(.*?)(?:</function>|\Z)",
 _FENCED = re.compile(r"```[A-Za-z_]{0,20}[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _CALL_LIST = re.compile(r"\[TOOL_CALLS\]\s*(.*)\Z", re.DOTALL)
 _TEXT_AT_MOST = 60_000
+# Deeper than any call is nested, and far from what the interpreter's stack bears.
+_LAYERS_AT_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +127,32 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _load(text: str) -> object:
-    """The first JSON value in *text*, or None."""
+    """The first JSON value in *text*, or None where there is none that can be worked on."""
     text = text.strip()
     try:
         value: object = json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
         return None
-    return value
+    return value if is_sound(value) else None
+
+
+def is_sound(value: object, *, finite: bool = True) -> bool:
+    """Whether *value*, read from JSON, is nested no deeper than code may follow, and (with *finite*) free of numbers
+    that JSON itself has no form for: NaN and infinities, which no database keeps."""
+    layer = [value]
+    for _ in range(_LAYERS_AT_MOST):
+        if finite and any(isinstance(one, float) and not math.isfinite(one) for one in layer):
+            return False
+        layer = [inner for one in layer for inner in _inside(one)]
+        if not layer:
+            return True
+    return False
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _calls_in(value: object) -> Iterator[ToolCall]:
@@ -167,7 +189,7 @@ def parse_arguments(arguments: object) -> Mapping[str, object] | None:
     """Arguments as an object, also where they came as a string of JSON; None where they are neither."""
     if isinstance(arguments, str):
         arguments = _load(arguments) if arguments.strip() else {}
-    return _named(arguments) if isinstance(arguments, Mapping) else None
+    return _named(arguments) if isinstance(arguments, Mapping) and is_sound(arguments) else None
 
 
 def _named(value: Mapping[object, object]) -> Mapping[str, object]:

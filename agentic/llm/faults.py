@@ -38,6 +38,7 @@ _BY_STATUS = {
     529: "out_of_capacity",
 }
 _INTERNAL_CODE = re.compile(r"(?<![0-9])(?:3003|3006|3007|3008|3023|3036|3040|3041|3042|5004|5007|5016|5018)(?![0-9])")
+_NUMBER = re.compile("[0-9]{1,9}")
 _TOO_LONG = re.compile(
     r"context[_ ](?:length|window)|maximum context|too (?:long|large|many tokens)|token limit|exceeds? .{0,40}tokens",
     re.IGNORECASE,
@@ -79,7 +80,7 @@ def _numbers(body: str) -> Iterator[int]:
         return
     for error in _errors(value):
         number = error.get("code") or error.get("internalCode")
-        if isinstance(number, int) or (isinstance(number, str) and number.isdecimal()):
+        if isinstance(number, int) or (isinstance(number, str) and _NUMBER.fullmatch(number)):
             yield int(number)
         # The OpenAI-compatible endpoint writes the number into the message: "AiError: ... (3040)".
         yield from (int(found) for found in _INTERNAL_CODE.findall(str(error.get("message", ""))))

@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import json
 import random
 import time
 import weakref
@@ -28,6 +29,8 @@ _FIRST_PAUSE = 0.2
 # Sending again is pointless with less time than this left after the pause.
 _LEAST_SECONDS = 1.0
 _ERROR_BODY_AT_MOST = 20_000
+# Bytes of a body, unpacked: many times what the longest reply takes as a stream of single tokens.
+_BODY_AT_MOST = 16_000_000
 # Given up after this long without a byte, a call counts against the model.
 _TELLING_SECONDS = 2.0
 
@@ -153,12 +156,13 @@ class HttpModel:
     @asynccontextmanager
     async def _response(self, prompt: Prompt) -> AsyncIterator[httpx.Response]:
         body = request_body(prompt, self.name, effort=self._effort, workers_ai=self._workers_ai)
-        headers = {"x-session-affinity": prompt.session}
-        request = self._client().build_request("POST", self._url, json=body, headers=headers)
+        headers = {"x-session-affinity": prompt.session, "content-type": "application/json"}
+        # By hand: a reply may have held half of a surrogate pair, which has no place in UTF-8.
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        request = self._client().build_request("POST", self._url, content=content, headers=headers)
         try:
-            response = await asyncio.wait_for(
-                self._client().send(request, stream=True), self._first_byte_seconds
-            )  # fmt: skip
+            async with asyncio.timeout(self._first_byte_seconds):
+                response = await self._client().send(request, stream=True)
         except TimeoutError as error:
             raise ModelFault("hung", "no byte of a response") from error
         try:
@@ -187,11 +191,13 @@ class HttpModel:
     async def _chunks(self, exchange: "_Exchange", response: httpx.Response) -> AsyncIterator[str]:
         """The body as text, as it comes. Raises ModelFault `hung` when nothing comes."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        chunks = response.aiter_bytes()
+        chunks, came = response.aiter_bytes(), 0
         while True:
             limit = self._silence_seconds if exchange.bytes_came else self._first_byte_seconds
             try:
-                chunk = await asyncio.wait_for(anext(chunks, None), limit)
+                # Not `wait_for`: before Python 3.12 it loses a cancel, as of a deadline, that comes with a chunk.
+                async with asyncio.timeout(limit):
+                    chunk = await anext(chunks, None)
             except TimeoutError as error:
                 if exchange.bytes_came:
                     raise exchange.builder.fault("hung", "the stream fell silent") from error
@@ -199,6 +205,9 @@ class HttpModel:
             if chunk is None:
                 break
             exchange.bytes_came = exchange.bytes_came or bool(chunk)
+            came += len(chunk)
+            if came > _BODY_AT_MOST:
+                raise exchange.builder.fault("too_long_reply")
             yield decoder.decode(chunk)
         yield decoder.decode(b"", final=True)
 

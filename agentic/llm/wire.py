@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.ports import ModelFault, Prompt, PromptTurn, Reply, ToolCall, ToolSpec, Usage
-from agentic.core.replies import parse_arguments
+from agentic.core.replies import is_sound, parse_arguments
 from agentic.llm.faults import fault_in
 
 # A rough count where a server reports none: about four characters a token.
 _CHARACTERS_PER_TOKEN = 4
 _REPLY_AT_MOST = 400_000
+_NAME_AT_MOST = 200
+# What no server can mean who counts more.
+_TOKENS_AT_MOST = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ class ReplyBuilder:
             value = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise self.fault("invalid_json") from error
-        if not isinstance(value, Mapping):
+        if not isinstance(value, Mapping) or not is_sound(value, finite=False):
             raise self.fault("invalid_json")
         reported = fault_in(value)
         if reported is not None:
@@ -143,7 +146,7 @@ class ReplyBuilder:
         call = self._calls.setdefault(key, _PartialCall())
         function = _mapping(entry.get("function")) or entry
         call.call_id = call.call_id or _string(entry.get("id"))
-        call.name = call.name or _string(function.get("name"))
+        call.name = call.name or _string(function.get("name"))[:_NAME_AT_MOST]
         arguments = function.get("arguments")
         self._add(call.arguments, json.dumps(arguments) if isinstance(arguments, Mapping) else _string(arguments))
 
@@ -157,12 +160,17 @@ class EventLines:
     """Cuts the text of an event stream into the data of its events (WHATWG HTML, server-sent events)."""
 
     def __init__(self) -> None:
-        self._rest = ""
+        self._rest: list[str] = []
 
     def feed(self, text: str) -> Iterator[str]:
         """Data of the lines that *text* completes. Comments and other fields are passed over."""
+        if "\n" not in text:
+            # A line may come in any number of pieces: none of them is copied more than once.
+            self._rest.append(text)
+            return
         # Not str.splitlines: a line separator inside a JSON string would end the line.
-        *lines, self._rest = (self._rest + text).split("\n")
+        *lines, rest = "".join((*self._rest, text)).split("\n")
+        self._rest = [rest]
         for line in lines:
             if line.startswith("data:"):
                 yield line.removeprefix("data:").strip(" \r")
@@ -213,4 +221,5 @@ def _string(value: object) -> str:
 
 
 def _count(value: object, default: int) -> int:
-    return value if isinstance(value, int) and value >= 0 else default
+    """*value* where it can be a number of tokens."""
+    return value if isinstance(value, int) and 0 <= value <= _TOKENS_AT_MOST else default

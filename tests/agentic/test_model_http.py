@@ -129,6 +129,47 @@ def test_arguments_that_are_no_json_come_as_none_with_their_text() -> None:
     assert reply.finish_reason == "length"
 
 
+@pytest.mark.parametrize(
+    "arguments", ['{"limit": NaN}', '{"limit": -1e999}', '{"query": ' + "[" * 500 + "]" * 500 + "}"]
+)
+def test_arguments_that_nothing_could_work_on_come_as_none(arguments: str) -> None:
+    with ModelServer(server.whole(server.message(None, ("search", arguments)))) as there:
+        assert ask(there).tool_calls[0].arguments is None
+
+
+@pytest.mark.parametrize("nonsense", [-1, 10**30, "many", 1e400, None])
+def test_numbers_of_tokens_that_cannot_be_meant_are_estimated(nonsense: object) -> None:
+    usage = {"prompt_tokens": nonsense, "completion_tokens": nonsense}
+    with ModelServer(server.whole(server.message("x" * 400), usage=usage)) as there:
+        reply = ask(there, prices=Prices(prompt=1.0, completion=1.0))
+    assert (reply.usage.completion, 10 < reply.usage.prompt < 1_000) == (100, True)
+
+
+@pytest.mark.parametrize("piece", ["x" * 65_536, "data: {}\n\n" * 4_000, ": still here\n" * 4_000])
+def test_a_stream_without_end_is_given_up(piece: str) -> None:
+    def endless(handler: Any) -> None:
+        handler.start_stream()
+        while not handler.released.is_set():
+            handler.chunk(piece)
+
+    with ModelServer(endless) as there:
+        caught = fault(there, seconds=30)
+    assert (caught.code, caught.charged) == ("too_long_reply", True)
+
+
+@pytest.mark.parametrize("line", ["data: {}\n\n", ": \n", "x"])
+def test_the_deadline_ends_a_call_whose_bytes_never_cease(line: str) -> None:
+    with ModelServer(server.drips(line)) as there:
+        assert fault(there, seconds=0.2).code == "timeout"
+
+
+def test_half_of_a_surrogate_pair_in_a_reply_does_not_keep_the_next_prompt_from_being_sent() -> None:
+    said = PromptTurn("assistant", "", (ToolCall("call_1", "se\ud800arch", {"query": "half \udfff"}),))
+    with ModelServer(server.stream(server.message("fine"))) as there:
+        assert ask(there, replace(PROMPT, turns=(*PROMPT.turns[:2], said))).text == "fine"
+        assert there.seen[0].body["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"query": "half ?"}'
+
+
 def test_tokens_are_estimated_where_the_server_counts_none() -> None:
     with ModelServer(server.whole(server.message("x" * 400), usage=None)) as there:
         reply = ask(there)
@@ -163,6 +204,10 @@ def test_tokens_are_estimated_where_the_server_counts_none() -> None:
         (server.streams_text('data: {"error": {"message": "boom", "code": 3040}}\n\n'), "out_of_capacity"),
         (server.fails(200, "not json"), "invalid_json"),
         (server.fails(200, "[1, 2]"), "invalid_json"),
+        (server.fails(200, '{"choices": ' + "[" * 900 + "]" * 900 + "}"), "invalid_json"),
+        (server.fails(200, '{"n": ' + "9" * 5_000 + "}"), "invalid_json"),
+        (server.fails(500, {"error": {"code": "9" * 5_000}}), "server_error"),
+        (server.whole(server.message("x" * 400_001)), "too_long_reply"),
         (server.streams_text('data: {"choices": [{"delta"\n\n'), "invalid_json"),
         (server.streams_text(": keep-alive\n\n"), "cut"),
         (server.cuts_stream, "cut"),
@@ -174,7 +219,7 @@ def test_every_fault_of_the_wire_has_its_code(exchange: server.Exchange, code: s
     with ModelServer(exchange) as there:
         caught = fault(there, seconds=1.0)
     assert caught.code == code
-    assert caught.charged == (code in {"invalid_json", "cut"})
+    assert caught.charged == (code in {"invalid_json", "cut", "too_long_reply"})
 
 
 @pytest.mark.parametrize("exchange", [server.hangs, server.hangs_after_head])

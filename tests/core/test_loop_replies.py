@@ -4,7 +4,7 @@ import pytest
 
 from agentic.core.answer import DraftQuote, DraftSentence
 from agentic.core.ports import Reply, ToolCall
-from agentic.core.replies import read_reply, split_reasoning
+from agentic.core.replies import parse_arguments, read_reply, split_reasoning
 
 TOOLS = {"search", "read_message"}
 SENTENCES = '{"sentences": [{"text": "A.", "citations": ["k3f9a2"], "quotes": [{"label": "k3f9a2", "text": "a b c"}]}]}'
@@ -33,6 +33,16 @@ def test_calls_that_are_written_as_text_are_calls(text: str) -> None:
     reading = read_reply(Reply("m", text), TOOLS)
     assert reading.fault == ""
     assert [(read.call.name, read.call.arguments) for read in reading.calls] == [("search", {"query": "golf"})]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["[" * 60 + "]" * 60, '{"a":' * 60 + "1" + "}" * 60, "NaN", "1e999", "[[-1e999]]"]
+)
+def test_arguments_that_nothing_could_work_on_are_no_json(arguments: str) -> None:
+    for text in (f'{{"name": "search", "arguments": {{"query": {arguments}}}}}', f'{{"query": {arguments}}}'):
+        assert read_reply(Reply("m", text), TOOLS).fault == "no_call"
+    written = ToolCall("1", "search", parse_arguments(f'{{"query": {arguments}}}'), "")
+    assert read_reply(Reply("m", tool_calls=(written,)), TOOLS).fault == "invalid_json"
 
 
 def test_several_tagged_calls_are_several_calls() -> None:

@@ -182,6 +182,18 @@ def falls_silent(handler: _Handler) -> None:
     handler.close_connection = True
 
 
+def drips(line: str) -> Exchange:
+    """A stream that sends *line* by single bytes, again and again without end."""
+
+    def exchange(handler: _Handler) -> None:
+        handler.start_stream()
+        while not handler.released.wait(0.01):
+            for sign in line:
+                handler.chunk(sign)
+
+    return exchange
+
+
 def cuts_stream(handler: _Handler) -> None:
     """Breaks the connection in the middle of a stream."""
     handler.start_stream()
