@@ -38,6 +38,7 @@ from agentic.records import Record
 from agentic.rows import Sheet
 from agentic.starting import Opened
 from agentic.tools import MailTools
+from mailsearch.hits import Coverage
 from mailsearch.models import Permission
 from mailsearch.scope import Scope
 from mailsearch.search import coverage
@@ -213,9 +214,11 @@ async def _drive(started: Started, recorder: Recorder) -> Record | None:
     loop, batches = _begun(started)
     over = asyncio.Event()
     _aside(_pulse(recorder, loop, over))
-    counted = asyncio.create_task(coverage.of(started.scope))
+    searching = asyncio.Event()
+    counted = asyncio.create_task(_counted(started.scope, searching))
     try:
-        last = await _record_all(batches, loop, recorder)
+        last = await _record_all(batches, loop, recorder, searching)
+        searching.set()
         began = time.monotonic()
         try:
             return await finishing.finish(
@@ -245,15 +248,22 @@ def _aside(doing: Coroutine[Any, Any, None]) -> None:
     task.add_done_callback(_beside.discard)
 
 
+async def _counted(scope: Scope, after: asyncio.Event) -> Coverage:
+    """The counts of *scope*. They are needed at the end alone, so the first search is not to wait beside them."""
+    await after.wait()
+    return await coverage.of(scope)
+
+
 async def _record_all(
-    batches: AsyncGenerator[tuple[Event, ...], None], loop: Loop, recorder: Recorder
+    batches: AsyncGenerator[tuple[Event, ...], None], loop: Loop, recorder: Recorder, begun: asyncio.Event
 ) -> Sequence[Event]:
-    """Record all that happens but the last batch, which is written with the run's end."""
+    """Record all that happens but the last batch, which is written with the run's end. Once any is, it has *begun*."""
     last: Sequence[Event] = ()
     async for last in batches:
         if isinstance(last[-1], Finished):
             break
         await recorder.record(last)
+        begun.set()
         if recorder.cancelled:
             loop.cancel()
     return last
