@@ -16,7 +16,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ import numpy as np
 if TYPE_CHECKING:
     from agentic.core.ports import Model, Prompt, Reply, Toolbox, ToolCall, ToolResult, ToolSpec
     from agentic.evaluation.questions.cases import Case
-    from agentic.evaluation.questions.corpora import Corpora
+    from mailsearch.scope import Scope
 
 FOLDS = 6
 # Twelve thresholds around where the reader's own stands.
@@ -87,7 +87,7 @@ class Lacking:
         return any(quote in self._plain(part.text) for part in message.parts for quote in self._quotes)
 
 
-async def compared(case: "Case", corpora: "Corpora", *, twin: bool) -> list[Compared]:
+async def compared(case: "Case", scope: "Scope", *, twin: bool) -> list[Compared]:
     """What the reader compared when *case* was asked, part by part."""
     from agentic import answering
     from agentic.core.loop import Limits, Loop, Question
@@ -95,7 +95,7 @@ async def compared(case: "Case", corpora: "Corpora", *, twin: bool) -> list[Comp
 
     model, limits = Recorded(answering.reader()), Limits(max_seconds=60)
     question = Question(case.question, datetime.now(UTC))
-    toolbox: Toolbox = tools(corpora.scope(case.corpus), question, Setting(model, limits))
+    toolbox: Toolbox = tools(scope, question, Setting(model, limits))
     loop = Loop(question, model, Lacking(toolbox, case) if twin else toolbox, limits)
     async for _ in loop.events():
         pass
@@ -183,7 +183,7 @@ def report(found: Sequence[Compared], shrink: float) -> str:
     return "\n".join(lines)
 
 
-async def _all(cases: Sequence["Case"], corpora: "Corpora") -> list[Compared]:
+async def _all(cases: Sequence["Case"], scopes: "Mapping[str, Scope]") -> list[Compared]:
     from mailsearch.embeddings import configured_embedder
     from mailsearch.sessions import pool
 
@@ -191,9 +191,9 @@ async def _all(cases: Sequence["Case"], corpora: "Corpora") -> list[Compared]:
     found: list[Compared] = []
     async with pool():
         for case in cases:
-            found += await compared(case, corpora, twin=False)
+            found += await compared(case, scopes[case.corpus], twin=False)
             if case.answerable and not case.kind.startswith("reversal"):
-                found += await compared(case, corpora, twin=True)
+                found += await compared(case, scopes[case.corpus], twin=True)
             sys.stderr.write(f"{case.case_id} ")
     return found
 
@@ -221,7 +221,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         kept = {str(row.get("id")) for row in lines if not chosen.split or row.get("split") == chosen.split}
         asked = [case for case in cases.read(file) if case.case_id in kept]
         store = corpora.load(mail, sorted({case.corpus for case in asked}), lambda *_: None)
-        found += asyncio.run(_all(asked, store))
+        scopes = {name: store.scope(name) for name in {case.corpus for case in asked}}
+        found += asyncio.run(_all(asked, scopes))
     print(report(found, chosen.shrink))
 
 
