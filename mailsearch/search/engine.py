@@ -103,9 +103,7 @@ async def search(
     """
     started = time.perf_counter()
     parsed = parse(request.text, request.now or datetime.now(UTC), zone(request.timezone))
-    # In a window of time words are counted message by message.
-    windowed = scope.received_from is not None or scope.received_until is not None
-    looks = windowed or asks((parsed.filters, request.filters, parsed.unwanted))
+    looks = asks((parsed.filters, request.filters, parsed.unwanted))
     # What binds its own transaction needs none around it.
     async with scope.reading() if looks else unbound() as conn:
         understood = await _understand(conn, scope, request, parsed)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope, bigints
@@ -35,6 +35,9 @@ _BEST = """
 SELECT * FROM mail_search.best(
     %s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s)
 """
+_COUNTED = "SELECT * FROM mail_search.counted(%s, %s, %s::bigint[], %s, %s, %s, %s, %s)"
+# Where messages are counted one by one: how many stand for all, and of how many on a word is as common as any.
+_WHOLE, _COMMON = 10_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,7 @@ async def _with_rarity(
         return terms
     total = max(known.counted, max(counts))
     if scope.received_from is not None or scope.received_until is not None:
-        total, counts = await _exact(conn, scope, terms)
+        total, counts = await _within(conn, scope, terms)
     return [
         replace(term, documents=count, weight=math.log(1 + (total - count + 0.5) / (count + 0.5)))
         for term, one in zip(terms, counts, strict=True)
@@ -242,17 +245,14 @@ async def _with_rarity(
     ]
 
 
-async def _exact(conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]) -> tuple[int, list[int]]:
-    """Counted message by message: counts by mailbox would tell about mail outside the scope's window of time."""
-    from_scope = Narrowing({"folders": scope.folder_ids})
-    for name, moment in (("received_from", scope.received_from), ("received_until", scope.received_until)):
-        if moment is not None:
-            from_scope.values[name] = moment.isoformat()
-    condition, values = scope.condition("m")
-    cursor = await conn.execute(sql.SQL("SELECT count(*) FROM mailsearch_message m WHERE {}").format(condition), values)
+async def _within(
+    conn: AsyncConnection[TupleRow], scope: Scope, terms: Sequence[WeightedTerm]
+) -> tuple[int, list[int]]:
+    """Counted in the scope's window of time: counts by mailbox would tell about mail outside of it."""
+    bound = scope.binding().settings
+    values = [bound["app.tenant"], bound["app.mailboxes"], bigints(scope.folder_ids), scope.received_from]
+    tsqueries = [term.expression.tsquery for term in terms]
+    cursor = await conn.execute(_COUNTED, [*values, scope.received_until, tsqueries, _WHOLE, _COMMON], prepare=True)
     row = await cursor.fetchone()
-    cursor = await conn.execute(
-        "SELECT documents FROM mail_search.frequencies(%s, %s) ORDER BY term",
-        [from_scope.parameter, [term.expression.tsquery for term in terms]],
-    )
-    return (int(row[0]) if row else 0), [count for (count,) in await cursor.fetchall()]
+    assert row is not None  # the function always gives one
+    return row[0], row[1]

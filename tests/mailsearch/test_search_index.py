@@ -215,6 +215,7 @@ def test_two_tenants_at_once_through_one_pool_never_mix(mode: Mode) -> None:
         " '{1,1}', true, 10, true)",
         "mail_search.newest('{1}', NULL, NULL, '''harbour''', NULL, NULL, '{''harbour''}', '{1}', '{1}', 10, 1, true)",
         "mail_search.frequencies('{\"folders\": [1]}', '{''harbour''}')",
+        "unnest((SELECT documents || whole FROM mail_search.frequent('{1}', NULL, NULL, '{''harbour''}', 10, 10)))",
         "mail_search.nearest('{\"folders\": [1]}', 'noise', '[1,0]', 10, 10, true)",
         "mail_search.first_bearers_of('{1}', '{1}', NULL, NULL)",
         "mail_search.first_bearers('{Ann Abel}', '{1}', NULL, NULL)",
