@@ -280,7 +280,9 @@ def test_what_a_model_wrote_into_a_search_leaves_only_guarded() -> None:
 def test_a_tenant_that_is_shown_nothing_unverified_is_shown_no_word_of_a_models_own() -> None:
     home = house()
     reader = home.caller("family", permissions=("search:agentic",)).principal
-    AgentPolicy.objects.update_or_create(tenant=home.office.tenant, defaults={"verification": "strict", "agentic_max_seconds": 60})
+    AgentPolicy.objects.update_or_create(
+        tenant=home.office.tenant, defaults={"verification": "strict", "agentic_max_seconds": 60}
+    )
     search = ("search", {"query": "golf PAYBOBNOW liability, PAYBOBNOW Golf", "from": "PAYBOBNOW", "subject": "golf"})
     made_up = ("search", {"query": "golf", "PAYBOBNOW": 1})
     response = asked(reader, ScriptedModel(calls(search, made_up), answers(TRUE)), max_seconds=60.0)

@@ -95,7 +95,14 @@ def test_messages_of_a_subject_are_looked_up_by_their_moment(query: str) -> None
         for n in range(400)
     ]
     pipeline.ingest(source(*reports), mailbox=mailbox, worker=_worker)
-    one = ["{0}", '{"\\\\x00"}', '{"2026-03-04T10:00:00Z"}', '{"2026-03-05T10:00:00Z"}', mailbox.tenant_id, 5]
+    one: list[str | int] = [
+        "{0}",
+        '{"\\\\x00"}',
+        '{"2026-03-04T10:00:00Z"}',
+        '{"2026-03-05T10:00:00Z"}',
+        mailbox.tenant_id,
+        5,
+    ]
     with seeing(mailbox.tenant), connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {query}", one)
         plan = "\n".join(line for (line,) in cursor.fetchall())
