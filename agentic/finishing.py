@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 
 from agentic import caps, meters, models, records, sealing
 from agentic.audit import RING, Recorder
-from agentic.callers import Principal, ask_rights, scope_by, told_rights
+from agentic.callers import Principal, Rights, ask_rights, scope_by, told_rights
 from agentic.core import verify
 from agentic.core.answer import Sentence, Verification
 from agentic.core.events import Event, Finished, Verified
@@ -33,6 +33,8 @@ Connection = AsyncConnection[TupleRow]
 _CLOSING_SECONDS, _CLOSING_AGAIN_SECONDS = 5.0, 0.2
 # How often a run's end is tried, within its time.
 _ATTEMPTS = 3
+# How long a table may keep waiting whoever reads a run that ended.
+_READING_MS = 100
 # Whoever changes the state ends the run; nobody does it twice. Gives a row to the one who did.
 _END = (
     b"""WITH held AS (
@@ -65,7 +67,7 @@ async def finish(
     """Write the *last* events and the run's end, of which the very last one tells.
 
     Sentences that cite mail which the caller may no longer read are removed first. Gives the run as it is then on
-    record, for the caller; None where the caller has no rights any more. Raises AuditUnavailable if somebody else has
+    record, for the caller; None where it must be looked up. Raises AuditUnavailable if somebody else has
     closed the run meanwhile.
     """
     *before, finished = last
@@ -101,13 +103,20 @@ async def _finish(
             counted = ended.verification if final and ended.verification else draft.verification
             await recorder.add_verification(rows, draft, counted, final=final)
         sealed = await _write_end(conn, recorder, ended, coverage)
-        # In the same trip; what the caller may read of it by now is not more than what the run could.
-        reading = await records.ask(conn, recorder.run, rights.scope, _named(recorder, ended)) if rights else None
     sealing.log(sealed)
     meters.ended(ended)
-    if rights is None or reading is None:
+    return await _read(recorder, scope, rights, _named(recorder, ended)) if rights else None
+
+
+async def _read(recorder: Recorder, scope: Scope, rights: Rights, named: Collection[str]) -> Record | None:
+    """What is on record now, in one trip; None where that can't be had at once, and then whoever wants it waits."""
+    binding = replace(recorder.binding, mailboxes=scope.mailboxes, statement_timeout_ms=_READING_MS)
+    try:
+        async with piped(binding, at_one_moment=True) as conn:
+            asked = await records.ask(conn, recorder.run, rights.scope, named)
+        return await records.told(asked, audits=Permission.AUDIT_READ in rights.permissions)
+    except psycopg.Error:
         return None
-    return await records.told(reading, audits=Permission.AUDIT_READ in rights.permissions)
 
 
 def _named(recorder: Recorder, ended: Finished) -> set[str]:

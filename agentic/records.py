@@ -94,7 +94,7 @@ class Asked:
 
 
 async def ask(conn: Connection, run: int, scope: Scope, messages: Iterable[str]) -> Asked:
-    """Ask for the rows of *run*, for a reader of *scope* who may read them: the last thing in what ends the run.
+    """Ask for the rows of *run*, which has just ended, for a reader of *scope* who may read them.
 
     *messages* are all that its rows name, by public id. Within a pipeline it does not wait.
     """
@@ -103,7 +103,7 @@ async def ask(conn: Connection, run: int, scope: Scope, messages: Iterable[str])
 
 
 async def told(asked: Asked, *, audits: bool) -> Record:
-    """The record that was asked for; to be read once what ended the run is committed."""
+    """The record that was asked for."""
     (run,) = stored.made(Run, await asked.run.fetchall())
     rows = {table: await _made(table, cursor) for table, cursor in asked.rows.items()}
     return _record(run, rows, await _told_readable(asked.readable), audits=audits)
