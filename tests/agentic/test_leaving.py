@@ -17,7 +17,7 @@ Headers = dict[str, str]
 # Searches that wait for the lock below, and nothing else that may wait for it.
 SEARCHING = (
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    " AND query ~ 'mailsearch_message|mail_search.standing' AND datname = current_database() AND usename LIKE '%app'"
+    " AND query ~ 'mailsearch_message|mail_search[.]' AND datname = current_database() AND usename LIKE '%app'"
 )
 
 
@@ -56,7 +56,10 @@ def test_a_search_is_stopped_in_the_database_when_its_caller_leaves(
             return time.monotonic() - left
 
     async def _until(*, searching: bool) -> None:
-        async with await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as looking:
+        async with (
+            asyncio.timeout(60),
+            await psycopg.AsyncConnection.connect(owner_conninfo, autocommit=True) as looking,
+        ):
             while ((await (await looking.execute(SEARCHING)).fetchone()) != (0,)) != searching:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
