@@ -128,10 +128,11 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
     wanted = [one for term in parsed.terms for one in term.alternatives] + list(parsed.exclusions)
     words = sorted({word for one in wanted for word in plain_words(one)})
     new = unknown(words)
-    terms = _terms(parsed, vocabulary(words))
-    known = await look_up(conn, scope, sorted({one for term in terms for one in _lexemes_of(term)}), new)
+    # Counts of all: which words say nothing may look otherwise once the new ones are known.
+    found = _found(parsed, vocabulary(words))
+    known = await look_up(conn, scope, sorted({one for term in found for one in _lexemes_of(term)}), new)
     spoken = vocabulary(words)
-    terms = await _with_rarity(conn, scope, _terms(parsed, spoken) if new else terms, known)
+    terms = await _with_rarity(conn, scope, _telling(_found(parsed, spoken) if new else found), known)
     unwanted = [expression(one, spoken.stems) for one in parsed.exclusions]
     return KeywordPlan(
         terms=tuple(terms),
@@ -142,9 +143,12 @@ async def plan(conn: AsyncConnection[TupleRow], scope: Scope, parsed: ParsedQuer
     ), known
 
 
-def _terms(parsed: ParsedQuery, spoken: Vocabulary) -> list[WeightedTerm]:
+def _found(parsed: ParsedQuery, spoken: Vocabulary) -> list[WeightedTerm]:
+    return [found for term in parsed.terms if (found := _weighted(term, spoken)) is not None]
+
+
+def _telling(terms: list[WeightedTerm]) -> list[WeightedTerm]:
     """The terms that say something, each once."""
-    terms = [found for term in parsed.terms if (found := _weighted(term, spoken)) is not None]
     if any(not term.stop for term in terms):
         # A query of nothing but such words ("to be or not to be") means them.
         terms = [term for term in terms if term.required or not term.stop]
