@@ -120,9 +120,9 @@ def test_a_session_that_served_a_small_tenant_reads_a_large_one_by_its_indexes(o
 
 def test_a_word_that_says_nothing_in_one_language_is_counted_in_another() -> None:
     office = Office()
-    office.post("sales", Letter("They quell the harbour."))
-    # Of the first search only this word is known in the second, so that it could be Italian by then.
-    for query in ("quell", "quell the harbour"):
+    office.post("sales", Letter("The harbour of Quelle is with them."))
+    # Of the second search only this word is known then, which says nothing in Italian.
+    for query in ("quelle", "is quelle the harbour"):
         found = async_to_sync(engine.search)(office.scope("sales"), SearchRequest(query, mode="keyword"))
         assert found.total == 1
 
