@@ -31,9 +31,13 @@ SELECT b.slug, s.kind, s.state, s.last_sync_at FROM mailsearch_mailsource s
 JOIN mailsearch_mailbox b ON b.id = s.mailbox_id WHERE s.mailbox_id = ANY(%s) AND s.tenant_id = %s ORDER BY b.slug, s.id
 """
 _FRESH_SECONDS = 10.0
+# Of one's time no more than this part goes to counting.
+_SHARE = 0.02
 _SCOPES_AT_MOST = 1_000
-_NOTHING = Coverage(0, None, None, None, 1.0, 0)
-_counted: dict[tuple[str, datetime | None], tuple[float, Coverage]] = {}
+_Key = tuple[str, datetime | None]
+# Until when counts are fresh, and the counts; and what is being counted anew.
+_counted: dict[_Key, tuple[float, Coverage]] = {}
+_counting: set[_Key] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +76,32 @@ class Standing:
 
 
 async def of(scope: Scope) -> Coverage:
-    """Counts over the scope alone, made anew when mail came in, and else when they are ten seconds old.
+    """Counts over the scope alone, made anew when mail came in, and else when they are ten seconds old, or fifty times
+    as old as counting takes.
 
-    Counting touches every message of the scope: far more than a question costs otherwise.
+    Counting touches every message of the scope: far more than a question costs otherwise. While one counts anew, others
+    are told what was counted before.
     """
     async with scope.reading() as conn:
         known = await standing(conn, scope)
-        until = known.indexed_until
-        key = (scope.version, until)
-        moment, coverage = _counted.get(key, (-math.inf, _NOTHING))
-        if time.monotonic() - moment > _FRESH_SECONDS:
-            coverage = await _count(conn, scope, known)
-            if len(_counted) >= _SCOPES_AT_MOST:
-                _counted.clear()
-            _counted[key] = time.monotonic(), coverage
+        key = (scope.version, known.indexed_until)
+        fresh_until, coverage = _counted.get(key, (-math.inf, None))
+        if coverage is not None and (time.monotonic() < fresh_until or key in _counting):
+            return coverage
+        _counting.add(key)
+        try:
+            return await _count_anew(conn, scope, known, key)
+        finally:
+            _counting.discard(key)
+
+
+async def _count_anew(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing, key: _Key) -> Coverage:
+    began = time.monotonic()
+    coverage = await _count(conn, scope, known)
+    now = time.monotonic()
+    if len(_counted) >= _SCOPES_AT_MOST:
+        _counted.clear()
+    _counted[key] = now + max(_FRESH_SECONDS, (now - began) / _SHARE), coverage
     return coverage
 
 
