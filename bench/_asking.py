@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 RUNS = 80
 _AT_ONCE = 8
+_QUESTIONS = 500
 _SHARE = 0.4
 _DELAY = 1.0
 
@@ -188,8 +189,10 @@ def prepared(folder: Path) -> tuple["Principal", list[str], int]:
     mailboxes = frozenset(Mailbox.objects.filter(tenant=tenant).values_list("pk", flat=True))
     with bound(Binding(tenant.pk, mailboxes)):
         messages = Message.objects.count()
-        subjects = Message.objects.exclude(subject="").values_list("subject", flat=True).distinct()[:500]
-        questions = [f"What do we know about {subject}?" for subject in subjects]
+        subjects = sorted(Message.objects.exclude(subject="").values_list("subject", flat=True).distinct())
+        # The same ones in whatever order the server gives them.
+        asked = random.Random(7).sample(subjects, min(len(subjects), _QUESTIONS))
+        questions = [f"What do we know about {subject}?" for subject in asked]
     key, _ = create_key(tenant, "bench", Access((Permission.SEARCH_AGENTIC,), all_mailboxes=True))
     return principal_of_key(key), questions, messages
 
