@@ -19,6 +19,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}[./-][0-9]{1,2}[./-][0
 _WORD = re.compile(r"\w+")
 # With the signs that stand at a word's edges, or join two.
 _PLAIN_WORD = re.compile(r"[\"'(\u201c\u201e]?\w+(?:[-'.\u2019]\w+)*[\"').,;:!?\u201d]{0,2}")
+_EDGES = "\"'(\u201c\u201e).,;:!?\u201d"
 _GROUPED = re.compile(r"[0-9]{1,3}(?:[., \u00a0][0-9]{3})+(?:[.,][0-9]{1,2})?")
 
 
@@ -37,11 +38,21 @@ def guarded_query(query: str) -> str:
 
 
 def asked_words(text: str, question: str) -> str:
-    """*text* of a model with nothing left of it but words that *question* has, too; what stood between them masked."""
+    """The words of *question* that *text* of a model has, too, in the question's order; a mask for all others.
+
+    So what is left is the asker's own, down to the order: a model could say something with the words, too.
+    """
+    said = set(_WORD.findall(text.casefold()))
+    wanted = (_bare(word) for word in question.split())
+    shown = {word: None for word in wanted if word and said.issuperset(_WORD.findall(word.casefold()))}
     asked = set(_WORD.findall(question.casefold()))
-    said = [word if _is_made_of(word, asked) else MASK for word in text.split()]
-    # Any number of words that are not shown is one mask: their number is the model's, too.
-    return " ".join(word for word, before in zip(said, ["", *said], strict=False) if (word, before) != (MASK, MASK))
+    others = not all(_is_made_of(word, asked) for word in text.split())
+    return " ".join([*shown, MASK] if others else shown)
+
+
+def _bare(word: str) -> str:
+    """*word* without the signs at its edges; nothing of what is no plain word."""
+    return word.strip(_EDGES) if _PLAIN_WORD.fullmatch(word) else ""
 
 
 def _is_made_of(word: str, asked: Collection[str]) -> bool:

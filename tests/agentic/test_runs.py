@@ -283,12 +283,14 @@ def test_a_tenant_that_is_shown_nothing_unverified_is_shown_no_word_of_a_models_
     AgentPolicy.objects.update_or_create(
         tenant=home.office.tenant, defaults={"verification": "strict", "agentic_max_seconds": 60}
     )
-    search = ("search", {"query": "golf PAYBOBNOW liability, PAYBOBNOW Golf", "from": "PAYBOBNOW", "subject": "golf"})
+    # Words of the question in another order could say something else, too.
+    query = "golf claim PAYBOBNOW liability, PAYBOBNOW … accept Golf"
+    search = ("search", {"query": query, "from": "PAYBOBNOW", "subject": "golf"})
     made_up = ("search", {"query": "golf", "PAYBOBNOW": 1})
     response = asked(reader, ScriptedModel(calls(search, made_up), answers(TRUE)), max_seconds=60.0)
     assert "PAYBOBNOW" not in str(response)
     (_, models) = response["searched"]
-    assert (models["query"], models["filters"]) == ("golf ▒▒▒ Golf", {"from": ["▒▒▒"], "subject": ["golf"]})
+    assert (models["query"], models["filters"]) == ("accept Golf claim ▒▒▒", {"from": ["▒▒▒"], "subject": ["golf"]})
     assert [one["argument"] for one in response["widen_attempts"]] == ["(other)"]
 
 
