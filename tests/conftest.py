@@ -1,5 +1,6 @@
 """A real Postgres for the tests, the way out of this machine closed, and the shared cases where they are."""
 
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,3 +85,11 @@ def shared_cases() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the shared cases beside the project")
     return folder
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT interrupts, although a shell that runs tests in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -171,6 +171,7 @@ def test_a_model_that_stalls_costs_its_question_and_a_second_start_goes_on(
     assert (again.last_line(), kept.read_text()) == (report.last_line(), written)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.django_db(transaction=True)
 def test_what_there_is_at_an_interruption_is_written_for_readers(
     mail: Path, file: Path, tmp_path: Path, settings: Any

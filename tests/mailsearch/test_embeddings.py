@@ -164,6 +164,7 @@ class TestTheStage:
         assert embedding.waiting(mailbox.tenant) == 0
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.django_db(transaction=True)
 def test_the_command_that_watches_ends_in_peace_when_it_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
     mailbox = new_mailbox()
