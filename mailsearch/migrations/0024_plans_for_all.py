@@ -11,15 +11,7 @@ from importlib import import_module
 from django.db import migrations
 
 before = import_module("mailsearch.migrations.0023_page_in_one")
-
-
-def changed(statement: str, *changes: tuple[str, str]) -> str:
-    """*statement* with each of *changes* made; each of them must be there to be made."""
-    for old, new in changes:
-        if old not in statement:
-            raise ValueError(f"There is no {old!r} to change.")
-        statement = statement.replace(old, new)
-    return statement
+changed = import_module("mailsearch.migrations.0018_own_words").changed
 
 
 IN_SCOPE = """m.folder_id = ANY (p_folders) AND (p_deleted OR m.deleted_at_source IS NULL)
