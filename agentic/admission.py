@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils import timezone
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
@@ -165,6 +166,7 @@ async def _admit_within(
     limits = Limits(
         max_steps=min(ask.max_steps or policy.max_steps, policy.max_steps),
         max_seconds=min(ask.max_seconds or policy.max_seconds, policy.max_seconds),
+        result_characters=settings.PM_AGENT_RESULT_CHARACTERS,
     )
     if time_limit.expired():
         raise TimeoutError

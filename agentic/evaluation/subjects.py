@@ -50,6 +50,7 @@ def made_with(options: Mapping[str, Any]) -> dict[str, object]:
         "sample": options.get("limit") or "all cases",
         "seed": int(options.get("seed") or 0),
         "seconds": options.get("seconds") or "the default",
+        "steps": options.get("steps") or "the default",
         "policy": options.get("policy") or "the subject's own",
         "model": options.get("model") or "extractive",
         "service": versions.service(),

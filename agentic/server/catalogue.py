@@ -123,6 +123,10 @@ SETTINGS: Mapping[str, tuple[str, str]] = {
         "none",
         "base address of another OpenAI-compatible server, up to and with `/v1`",
     ),
+    "PM_AGENT_RESULT_CHARACTERS": (
+        "12000",
+        "characters of mail that one search shows to the model, 2000 to 100000; less suits a model with a small window",
+    ),
     "PM_EMBEDDING_MODEL": (
         "built-in multilingual encoder",
         "model that embeds passages and queries",

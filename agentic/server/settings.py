@@ -30,6 +30,8 @@ PM_AGENT_FALLBACK_MODEL = environment.text("PM_AGENT_FALLBACK_MODEL")
 PM_AGENT_BASE_URL = environment.text("PM_AGENT_BASE_URL")
 PM_AGENT_API_TOKEN = environment.text("PM_AGENT_API_TOKEN")
 PM_CLOUDFLARE_ACCOUNT_ID = environment.text("PM_CLOUDFLARE_ACCOUNT_ID")
+# How much mail one search shows to the model; less suits a model with a small window.
+PM_AGENT_RESULT_CHARACTERS = environment.number("PM_AGENT_RESULT_CHARACTERS", 12_000, low=2_000, high=100_000)
 PM_EMBEDDING_MODEL = environment.text("PM_EMBEDDING_MODEL")
 PM_EMBEDDING_BASE_URL = environment.text("PM_EMBEDDING_BASE_URL")
 PM_EMBEDDING_API_TOKEN = environment.text("PM_EMBEDDING_API_TOKEN")

@@ -227,3 +227,11 @@ def test_the_command_ends_with_bad_input_where_no_mail_is(
         call_command("evaluate", "questions", str(file), mail=tmp_path / "nowhere")
     assert ended.value.code == 2
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["ok"] is False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_with_one_step_a_model_is_asked_once_for_the_answer(mail: Path, file: Path, settings: Any) -> None:
+    with configured(settings, answers_golf()):
+        report = questions.run(file, {"mail": mail, "model": "http", "seconds": 60, "steps": 1})
+    assert report.figures["answerable"] == {"right": 1, "wrong": 0, "refused": 0}
+    assert report.figures["model_calls"] == report.n == 2

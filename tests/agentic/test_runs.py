@@ -63,6 +63,20 @@ def test_a_declared_insufficiency_says_what_was_searched() -> None:
     assert response["coverage"]["messages_in_scope"] == 2
 
 
+def test_a_model_with_a_small_window_is_shown_less_of_the_same_mail(settings: Any) -> None:
+    home = house()
+    notes = (
+        Letter(f"The Golf stands in yard {number}. " * 40, sender=f"n{number}@yard.example") for number in range(12)
+    )
+    home.office.post("family", *notes)
+    times = []
+    for settings.PM_AGENT_RESULT_CHARACTERS in (2_000, 12_000):
+        model = insurer_accepts()
+        assert asked(home.jo.principal, model)["outcome"] == "answered"
+        times.append(str(model.prompts[-1].turns).count("Golf stands in yard"))
+    assert 0 < times[0] < times[1] / 2
+
+
 @pytest.mark.parametrize("code", ["auth", "daily_quota", "circuit_open"])
 def test_a_model_that_fails_degrades_the_run(code: str) -> None:
     async def fails_late(prompt: Prompt) -> Reply:

@@ -100,7 +100,7 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
         for policy in policies:
             scene.policy(policy)
             waiting = [one for one in placed if (one.row.case_id, policy) not in done]
-            asked = _Asked(kind, model, _budget(kind, options.get("seconds")))
+            asked = _Asked(kind, model, _budget(kind, options))
             failed += asyncio.run(_ask_all(scene, waiting, policy, asked, kept, progress))
     wanted = {row.case_id for row in chosen}
     results = [one for one in kept.results if one.model == _name(kind, model) and one.case_id in wanted]
@@ -140,10 +140,11 @@ def _model(kind: str) -> Model | None:
     return remote_model()
 
 
-def _budget(kind: str, seconds: object) -> Budget:
-    """What one question may cost, *seconds* where they are named."""
+def _budget(kind: str, options: Mapping[str, Any]) -> Budget:
+    """What one question may cost, `seconds` and `steps` where they are named."""
     usual = _BUDGETS[kind]
-    return replace(usual, seconds=float(str(seconds))) if seconds else usual
+    seconds, steps = options.get("seconds"), options.get("steps")
+    return replace(usual, seconds=float(seconds or usual.seconds), steps=int(steps or usual.steps))
 
 
 def _name(kind: str, model: Model | None) -> str:

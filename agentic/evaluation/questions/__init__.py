@@ -7,8 +7,11 @@ one the whole folder), `gold` (pairs of `message_id` and `quote`), `alt_message_
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from django.conf import settings
 
 from agentic import answering
 from agentic.core.loop import Limits
@@ -40,10 +43,10 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
     mail = options.get("mail")
     if mail is None or not Path(mail).is_dir():
         raise BadInput("--mail must name the folder that holds the mail")
-    seed, seconds = int(options.get("seed") or 0), options.get("seconds")
+    seed = int(options.get("seed") or 0)
     cases = read(file, options.get("limit"), seed)
     model = _model(str(options.get("model") or "extractive"))
-    setting = Setting(model, Limits(max_seconds=float(seconds)) if seconds else Limits())
+    setting = Setting(model, _limits(options))
     kept = Kept(Path(options["results"]) if options.get("results") else None, model.name, cases)
     with StageProgress(sys.stderr) as progress:
         corpora = load(Path(mail), sorted({case.corpus for case in cases}), progress.tell)
@@ -74,6 +77,12 @@ def _write_units(file: Path, cases: Sequence[Case], kept: Kept, seed: int) -> No
 
 def _with_twins(cases: Sequence[Case]) -> Sequence[Case]:
     return [case for case in cases if case.answerable][::_TWIN_EVERY]
+
+
+def _limits(options: Mapping[str, Any]) -> Limits:
+    usual = Limits(result_characters=settings.PM_AGENT_RESULT_CHARACTERS)
+    seconds, steps = options.get("seconds"), options.get("steps")
+    return replace(usual, max_seconds=float(seconds or usual.max_seconds), max_steps=int(steps or usual.max_steps))
 
 
 def _model(name: str) -> Model:
