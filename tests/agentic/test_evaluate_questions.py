@@ -230,8 +230,25 @@ def test_the_command_ends_with_bad_input_where_no_mail_is(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_with_one_step_a_model_is_asked_once_for_the_answer(mail: Path, file: Path, settings: Any) -> None:
-    with configured(settings, answers_golf()):
-        report = questions.run(file, {"mail": mail, "model": "http", "seconds": 60, "steps": 1})
+def test_a_chat_model_is_shown_the_mail_of_the_one_search_that_it_is_compared_with(
+    mail: Path, file: Path, settings: Any
+) -> None:
+    with configured(settings, answers_golf()) as there:
+        questions.run(file, {"mail": mail, "model": "http", "seconds": 60, "limit": 1})
+    (compared,) = [one.body for one in there.seen if len(one.body["messages"]) == 2 and "[m1]" in json.dumps(one.body)]
+    assert GOLD.quote.lower() in compared["messages"][1]["content"].lower()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_alone_and_with_one_step_a_model_is_asked_once_a_question(
+    mail: Path, file: Path, tmp_path: Path, settings: Any
+) -> None:
+    options = {"mail": mail, "model": "http", "seconds": 60, "steps": 1, "alone": True, "results": tmp_path / "kept"}
+    with configured(settings, answers_golf()) as there:
+        report = questions.run(file, options)
+        assert (len(there.seen), report.figures["model_calls"]) == (2, 2)
+        again = questions.run(file, options)
+        assert (len(there.seen), again.last_line()) == (2, report.last_line())
     assert report.figures["answerable"] == {"right": 1, "wrong": 0, "refused": 0}
-    assert report.figures["model_calls"] == report.n == 2
+    baselines: Any = report.figures["baselines"]
+    assert (set(baselines), "leaks" in report.gates, report.gates["not_asked"].value) == ({"refuse_all"}, False, 0)

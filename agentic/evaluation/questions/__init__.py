@@ -7,7 +7,7 @@ one the whole folder), `gold` (pairs of `message_id` and `quote`), `alt_message_
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,19 @@ from mailsearch.embeddings import configured_embedder
 _TWIN_EVERY = 3
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The questions, those of them whose twins are asked too, and whether the simpler ways are tried beside."""
+
+    cases: Sequence[Case]
+    twins: Sequence[Case]
+    compared: bool
+
+    @classmethod
+    def of(cls, cases: Sequence[Case], *, alone: bool) -> "_Wanted":
+        return cls(cases, [] if alone else [case for case in cases if case.answerable][::_TWIN_EVERY], not alone)
+
+
 def run(file: Path, options: Mapping[str, Any]) -> Report:
     """Ask the questions of *file*, or a sample by `limit` and `seed`, over the mail below `options["mail"]`.
 
@@ -47,22 +60,25 @@ def run(file: Path, options: Mapping[str, Any]) -> Report:
     cases = read(file, options.get("limit"), seed)
     model = _model(str(options.get("model") or "extractive"))
     setting = Setting(model, _limits(options))
+    wanted = _Wanted.of(cases, alone=bool(options.get("alone")))
     kept = Kept(Path(options["results"]) if options.get("results") else None, model.name, cases)
     with StageProgress(sys.stderr) as progress:
         corpora = load(Path(mail), sorted({case.corpus for case in cases}), progress.tell)
         try:
-            asyncio.run(_ask_all(cases, corpora, setting, kept, progress))
+            asyncio.run(_ask_all(wanted, corpora, setting, kept, progress))
         finally:
             if options.get("units"):
                 _write_units(Path(options["units"]), cases, kept, seed)
         threads = {case.case_id: corpora.thread_of([gold.message for gold in case.gold]) for case in cases}
-    return _summed(file, cases, kept, model.name, {k: v for k, v in threads.items() if v}, seed)
+    return _summed(file, wanted, kept, model.name, {k: v for k, v in threads.items() if v}, seed)
 
 
-def _summed(file: Path, cases: Sequence[Case], kept: Kept, model: str, threads: Mapping[str, str], seed: int) -> Report:
-    noted = [kept.questions[case.case_id] for case in cases if case.case_id in kept.questions]
-    twins = Twins.of(_with_twins(cases), kept.twins)
-    missing = len(cases) - len(noted) + len(_with_twins(cases)) - twins.asked
+def _summed(
+    file: Path, wanted: _Wanted, kept: Kept, model: str, threads: Mapping[str, str], seed: int
+) -> Report:  # fmt: skip
+    noted = [kept.questions[case.case_id] for case in wanted.cases if case.case_id in kept.questions]
+    twins = Twins.of(wanted.twins, kept.twins)
+    missing = len(wanted.cases) - len(noted) + len(wanted.twins) - twins.asked
     asked, compared = [one.asked for one in noted], [one.compared for one in noted]
     return report(file, model, asked, compared, twins, threads, seed, missing)
 
@@ -73,10 +89,6 @@ def _write_units(file: Path, cases: Sequence[Case], kept: Kept, seed: int) -> No
     units = [unit for one in there for unit in one.units]
     sentences = [sentence for one in there for sentence in one.sentences]
     write(file, Material(units, sentences), {case.case_id: case.question for case in cases}, seed)
-
-
-def _with_twins(cases: Sequence[Case]) -> Sequence[Case]:
-    return [case for case in cases if case.answerable][::_TWIN_EVERY]
 
 
 def _limits(options: Mapping[str, Any]) -> Limits:
@@ -93,13 +105,11 @@ def _model(name: str) -> Model:
     return remote_model()
 
 
-async def _ask_all(
-    cases: Sequence[Case], corpora: Corpora, setting: Setting, kept: Kept, progress: StageProgress
-) -> None:
+async def _ask_all(wanted: _Wanted, corpora: Corpora, setting: Setting, kept: Kept, progress: StageProgress) -> None:
     # The weights of the embedding are loaded once a process; that is no part of a run.
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
-    open_cases = [case for case in cases if case.case_id not in kept.questions]
-    open_twins = [case for case in _with_twins(cases) if case.case_id not in kept.twins]
+    open_cases = [case for case in wanted.cases if case.case_id not in kept.questions]
+    open_twins = [case for case in wanted.twins if case.case_id not in kept.twins]
     gone = Gone(corpora)
     async with at_work(setting.model):
         for number, case in enumerate(open_cases, 1):
@@ -107,7 +117,8 @@ async def _ask_all(
             came = await ask(case, scope, setting)
             # A model that never replied has shown nothing: such a question is left open for another time.
             if came.replies:
-                kept.note_question(Noted(came, await compare(case, scope, setting)))
+                compared = await compare(case, scope, setting) if wanted.compared else None
+                kept.note_question(Noted(came, compared))
             progress.tell("asked", number, len(open_cases))
         for number, case in enumerate(open_twins, 1):
             twin = await ask_twins(case, corpora, gone, setting)

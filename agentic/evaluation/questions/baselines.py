@@ -1,12 +1,17 @@
 """What simpler ways come to on the same questions: quoting the top hit, and one search with an answer."""
 
+import secrets
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
+from agentic.core import prompts
 from agentic.core.answer import Draft
 from agentic.core.evidence import EvidenceItem
+from agentic.core.fence import clean
 from agentic.core.ports import ModelFault, Prompt, PromptTurn, ShownMessage
+from agentic.core.rendering import render_everything
 from agentic.core.replies import read_reply
 from agentic.core.toolcall import ANSWER, FINAL_TOOLS
 from agentic.core.verify import question_covered, verify
@@ -42,13 +47,16 @@ def _top_hit(case: Case, hits: tuple[EvidenceItem, ...]) -> Verdict:
 
 async def _one_search(case: Case, hits: tuple[EvidenceItem, ...], setting: Setting) -> Verdict:
     """The model's answer from that search alone, verified like any other."""
+    shown = tuple(ShownMessage(hit.label, hit.message, hit.excerpts) for hit in hits)
+    mail, _ = render_everything(shown, setting.limits.result_characters, ZoneInfo("UTC"), secrets.randbelow)
+    asked = f"{prompts.load('answer')}\nThe question: {clean(case.question)}"
     prompt = Prompt(
         phase="answer",
-        turns=(PromptTurn("user", case.question),),
+        turns=(PromptTurn("system", prompts.load("system")), PromptTurn("user", f"{mail}\n\n{asked}")),
         tools=FINAL_TOOLS,
         forced_tool=ANSWER,
         question=case.question,
-        shown=tuple(ShownMessage(hit.label, hit.message, hit.excerpts) for hit in hits),
+        shown=shown,
         queries=(case.question,),
         now=datetime.now(UTC),
         timezone="UTC",

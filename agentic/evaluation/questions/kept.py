@@ -20,10 +20,10 @@ from agentic.evaluation.report import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What came of one question, in the loop and in the simpler ways beside it."""
+    """What came of one question, in the loop and, unless it was asked alone, in the simpler ways beside it."""
 
     asked: Asked
-    compared: Compared
+    compared: Compared | None
 
 
 class Kept:
@@ -47,7 +47,11 @@ class Kept:
         self.questions[case.case_id] = noted
         asked = {one.name: getattr(noted.asked, one.name) for one in fields(noted.asked) if one.name != "case"}
         told = {**asked, "cited": [asdict(one) for one in noted.asked.cited], "seen": sorted(noted.asked.seen)}
-        self._write(case, asked={**told, "material": asdict(noted.asked.material)}, compared=asdict(noted.compared))
+        self._write(
+            case,
+            asked={**told, "material": asdict(noted.asked.material)},
+            compared=noted.compared and asdict(noted.compared),
+        )
 
     def note_twin(self, case: Case, twin: Twin) -> None:
         """Add what came of a question's twins."""
@@ -71,7 +75,8 @@ class Kept:
         if "twin" in line:
             self.twins[case.case_id] = Twin(**line["twin"])
         else:
-            self.questions[case.case_id] = Noted(_asked(case, line["asked"]), Compared(**line["compared"]))
+            compared = line["compared"] and Compared(**line["compared"])
+            self.questions[case.case_id] = Noted(_asked(case, line["asked"]), compared)
 
 
 def _asked(case: Case, value: Mapping[str, Any]) -> Asked:

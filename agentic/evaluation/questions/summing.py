@@ -19,7 +19,7 @@ _VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "refused")
 
 
 def report(
-    file: Path, model: str, results: Sequence[Asked], compared: Sequence[Compared], twins: Twins,
+    file: Path, model: str, results: Sequence[Asked], compared: Sequence[Compared | None], twins: Twins,
     threads: Mapping[str, str], seed: int, not_asked: int,
 ) -> Report:  # fmt: skip
     """The report on *results*. *threads* names each case's thread, by which the bootstrap with *seed* draws.
@@ -76,7 +76,7 @@ def _gates(
         "wrong_share": Gate(round(answerable["wrong"] / asked, 4) if asked else 0.0, _WRONG_AT_MOST),
         "right_share": Gate(round(answerable["right"] / asked, 4) if asked else 1.0, _RIGHT_AT_LEAST, "min"),
         "structural_precision": Gate(structural, 1.0, "min"),
-        "leaks": Gate(len(twins.leaked), 0),
+        **({"leaks": Gate(len(twins.leaked), 0)} if twins.asked else {}),
         "must_not_match": Gate(forbidden, 0),
     }
 
@@ -164,8 +164,9 @@ def _quantile(values: Sequence[float], percent: int) -> float:
     return quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
-def _baselines(results: Sequence[Asked], compared: Sequence[Compared]) -> dict[str, object]:
+def _baselines(results: Sequence[Asked], compared: Sequence[Compared | None]) -> dict[str, object]:
     """Refuse all, quote the top hit, and one search with an answer: answerable and unanswerable each."""
+    there = [one for one in compared if one is not None]
 
     def counted(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
         return {
@@ -173,10 +174,12 @@ def _baselines(results: Sequence[Asked], compared: Sequence[Compared]) -> dict[s
             "unanswerable": dict(_count(verdicts, results, answerable=False)),
         }
 
-    return {
-        "refuse_all": counted(["refused"] * len(results)),
-        "top_hit": counted([one.top_hit for one in compared]),
-        "one_search": counted([one.one_search for one in compared]),
+    nothing: dict[str, object] = {"refuse_all": counted(["refused"] * len(results))}
+    if len(there) < len(results):
+        return nothing
+    return nothing | {
+        "top_hit": counted([one.top_hit for one in there]),
+        "one_search": counted([one.one_search for one in there]),
     }
 
 

@@ -29,6 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=0, help="of what is drawn: samples, intervals, plants")
         parser.add_argument("--seconds", type=float, help="the budget of one question")
         parser.add_argument("--steps", type=int, help="the replies that one question may take")
+        parser.add_argument("--alone", action="store_true", help="questions without twins and the simpler ways beside")
         parser.add_argument("--results", type=Path, help="where questions and injections are noted, to go on from")
         parser.add_argument("--units", type=Path, help="write the units of all drafts for readers, and a key beside")
         parser.add_argument("--html", type=Path, help="write a report with plots to this file")
