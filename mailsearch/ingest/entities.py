@@ -5,6 +5,7 @@ nesting that would exhaust a recursive parser. Each level takes time linear in i
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mailsearch.ingest import headers
@@ -21,6 +22,7 @@ _FIELD_OF_MAIL = re.compile(
     rb"(?i)(?:from|to|cc|subject|date|message-id|mime-version|content-[a-z-]+|received|reply-to|x-[\w-]+)[ \t]*:"
 )
 _BEFORE_FIELDS = re.compile(rb"[\r\n]*(?:>?From [^\r\n]*[\r\n]+)*")
+_BEHIND_BOUNDARY = re.compile(rb"(--)?[ \t]*(?=[\r\n]|\Z)")
 _LARGEST_HEADER = 2_000_000
 # All fields of a block at once, where every line of it ends alike.
 _FIELDS = {
@@ -48,8 +50,8 @@ class Entity:
     firsts: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in self.fields:
-            self.firsts.setdefault(name, value)
+        # Of one name the last in the dictionary, so the first of the message, stays.
+        self.firsts = dict(reversed(self.fields))
 
     @property
     def body(self) -> bytes:
@@ -212,17 +214,26 @@ def _between(raw: bytes, entity: Entity, boundary: str) -> tuple[list[tuple[int,
     spans: list[tuple[int, int]] = []
     marker = b"--" + boundary.encode("utf-8", "surrogateescape")[:300]
     opened = -1
-    for match in re.compile(re.escape(marker) + rb"(--)?[ \t]*(?=[\r\n]|\Z)").finditer(raw, entity.start, entity.end):
-        if match.start() > entity.start and raw[match.start() - 1] not in b"\r\n":
-            continue
+    for start, after in _lines_of(marker, raw, entity):
         if opened >= 0:
-            spans.append((opened, max(_before_break(raw, match.start()), opened)))
-        if match[1]:
+            spans.append((opened, max(_before_break(raw, start), opened)))
+        if after[1]:
             return spans, True
-        opened = _after_line(raw, match.end(), entity.end)
+        opened = _after_line(raw, after.end(), entity.end)
     if opened < 0:
         return spans, True
     return [*spans, (opened, entity.end)], False
+
+
+def _lines_of(marker: bytes, raw: bytes, entity: Entity) -> Iterator[tuple[int, re.Match[bytes]]]:
+    """Where *marker* begins a line of *entity* that holds nothing else, and what stands behind it there."""
+    # Each mail has boundaries of its own: an expression for each would take longer to make than to use.
+    start = raw.find(marker, entity.start, entity.end)
+    while start >= 0:
+        after = _BEHIND_BOUNDARY.match(raw, start + len(marker), entity.end)
+        if after is not None and (start == entity.start or raw[start - 1] in b"\r\n"):
+            yield start, after
+        start = raw.find(marker, start + 1 if after is None else after.end(), entity.end)
 
 
 def _guess_boundary(raw: bytes, entity: Entity) -> str:

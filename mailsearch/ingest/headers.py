@@ -22,6 +22,9 @@ _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
 # Some programs fold long ones in their midst.
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,990}|[^<>\s][^<>]{0,500}@[^<>]{1,400})>")
+# As many characters as the expression takes, and the brackets.
+_LONGEST_ID = 992
+_LONGEST_USUAL = 20_000
 _BARE_ID = re.compile(r"^[^<>\s@]+@[^<>\s@]+$")
 _PARAMETER = re.compile(
     rb";[ \t\r\n]*([^\s=;*\"]{1,80})(?:\*([0-9]{1,3}))?(\*)?[ \t\r\n]*=[ \t\r\n]*"
@@ -67,6 +70,27 @@ def one_line(value: str) -> str:
 
 def message_ids(value: bytes) -> tuple[str, ...]:
     """The ids of a References or In-Reply-To header in order, without angle brackets and repeats."""
+    if not value:
+        return ()
+    usual = _usual_ids(value) if len(value) < _LONGEST_USUAL else None
+    return _any_ids(value) if usual is None else usual
+
+
+def _usual_ids(value: bytes) -> tuple[str, ...] | None:
+    """The ids of a header that holds nothing but ids in brackets with blanks between them; None for any other."""
+    found = value.split()
+    opened = value.count(b"<")
+    if opened != len(found) or value.count(b">") != opened or not value.isascii():
+        return None
+    ids = []
+    for one in found:
+        if not 3 <= len(one) <= _LONGEST_ID or one[:1] != b"<" or one[-1:] != b">":
+            return None
+        ids.append(one[1:-1].decode("ascii"))
+    return tuple(dict.fromkeys(ids)) if "".join(ids).isprintable() else None
+
+
+def _any_ids(value: bytes) -> tuple[str, ...]:
     # The last of very many count.
     decoded = charset.clean(unfold(value[-_LONGEST:]).decode("utf-8", "replace"))
     if "=?" in decoded and "<" not in decoded:

@@ -61,16 +61,24 @@ _folder: Path | None = None
 
 def detect(text: str) -> str:
     """ISO 639-1 code of *text*'s language, or "" where it is too short to tell."""
-    text = text[: 4 * _SAMPLE]
-    words = (_QUOTED.sub(" ", text) if ">" in text else text).translate(_NOISE).split()
-    # Addresses and links neither.
-    sample = " ".join([word for word in words if "@" not in word and "//" not in word])[:_SAMPLE]
+    # The beginning has enough of most texts.
+    sample = _said(text[: 2 * _SAMPLE], whole=False)
+    if len(sample) < _SAMPLE:
+        sample = _said(text[: 4 * _SAMPLE])
     if len(sample) < (_SHORTEST if sample.isascii() else _SHORTEST // 3):
         return ""
-    code = "" if _OTHER_SCRIPT.search(sample) else _by_small_words(sample.lower().split())
+    code = "" if not sample.isascii() and _OTHER_SCRIPT.search(sample) else _by_small_words(sample.lower().split())
     if not code:
         code = str(_identifier().classify(sample)[0])
     return "" if code == _NONE else code
+
+
+def _said(text: str, *, whole: bool = True) -> str:
+    """The words of *text* that tell a language, as many as are looked at. The last one counts if it is *whole*."""
+    words = (_QUOTED.sub(" ", text) if ">" in text else text).translate(_NOISE).split()
+    # Addresses and links neither.
+    told = [word for word in (words if whole else words[:-1]) if "@" not in word and "//" not in word]
+    return " ".join(told)[:_SAMPLE]
 
 
 def _by_small_words(words: list[str]) -> str:
