@@ -22,6 +22,8 @@ _OTHER_LETTERS = re.compile(r"[^\W\x00-\x7f]+")
 # The end of a sentence with what parts it from the next one. All that it may begin with is one set, so that whatever
 # else stands in a text is passed over three times as quickly as by several of them.
 _SENTENCE = re.compile(r"[.!?…。！？\n](?:(?<=[.!?…])[\"'”’)\]]*\s+|(?<=\n)\n*|(?<=[。！？]))")
+# What may part two sentences.
+_SPACE = 40
 # A word may be longer than the stem that found it by an ending of so many letters.
 _ENDING = 3
 _SHORTEST_STEM = 4
@@ -65,8 +67,7 @@ class Words:
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
         self._beginnings = _shortest(weights)
-        # The first letters that a word may have; None where a match may begin inside of a word.
-        self._letters = _first_letters(weights)
+        self._beginning = _beginning_of_word(weights)
         self._known: dict[str, Sequence[Match]] = {}
 
     def matches(self, text: str) -> list[Match]:
@@ -109,11 +110,13 @@ class Words:
 
     def _beyond_ascii(self, lower: str) -> Iterator[int]:
         """Where words begin that hold another letter than those of ASCII, as far as their first one lets them match."""
+        if self._beginning is not None:
+            for word in self._beginning.finditer(lower):
+                if not word[0].isascii():
+                    yield word.start()
+            return
         for found in _OTHER_LETTERS.finditer(lower):
-            start = _start_of_word(lower, found.start())
-            first = lower[start]
-            if self._letters is None or first in self._letters or not first.isascii():
-                yield start
+            yield _start_of_word(lower, found.start())
 
 
 def excerpts(
@@ -143,10 +146,14 @@ def _shortest(lexemes: Iterable[str]) -> list[str]:
     return chosen
 
 
-def _first_letters(lexemes: Iterable[str]) -> frozenset[str] | None:
-    """What ASCII letters a word may begin with that one of *lexemes* finds. Pairs of characters are found anywhere."""
+def _beginning_of_word(lexemes: Iterable[str]) -> re.Pattern[str] | None:
+    """The words that one of *lexemes* may find by their first letter, which is looked for first; None where a match may
+    begin inside of a word, as pairs of characters do."""
     chosen = list(lexemes)
-    return frozenset(one[0] for one in chosen) if all(len(one) > 2 for one in chosen) else None
+    if not all(len(one) > 2 for one in chosen):
+        return None
+    letters = "".join(sorted({re.escape(one[0]) for one in chosen if one[0].isascii()}))
+    return re.compile(rf"[{letters}\x80-\U0010ffff](?<![^\W_].)[^\W_]*", re.DOTALL)
 
 
 def _start_of_word(text: str, at: int) -> int:
@@ -231,7 +238,7 @@ def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
 def _bounds(part: PartText, first: int, last: int) -> list[int]:
     """Where sentences, lines and blocks begin: all that can matter to an excerpt between the offsets."""
     # A sentence that begins before this, or ends after, is longer than any excerpt and is cut anyway.
-    begin, end = max(0, first - 2 * LENGTH), min(last + 2 * LENGTH, _LOOKED_THROUGH)
+    begin, end = max(0, first - LENGTH - _SPACE), min(last + LENGTH + _SPACE, _LOOKED_THROUGH)
     starts = {0, *[match.end() for match in _SENTENCE.finditer(part.text, begin, end)]}
     starts.update([block.start for block in part.blocks])
     return sorted(starts)
