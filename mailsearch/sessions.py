@@ -9,6 +9,7 @@ the one session; both are psycopg's own, since Django's async ORM would run para
 """
 
 import asyncio
+import json
 import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -23,6 +24,7 @@ from django.db import connection, transaction
 from psycopg import AsyncConnection, conninfo, sql
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mailsearch.meters import POOL_WAIT_SECONDS
@@ -43,6 +45,7 @@ SELECT mail_search.warm() WHERE NOT EXISTS (
     WHERE l.mode = 'AccessExclusiveLock' AND c.relname LIKE 'mailsearch\\_%')
 """
 _AT_ONE_MOMENT = sql.SQL("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+_DECODER = json.JSONDecoder()
 # What else a pool's connection is made ready for, before it serves anybody.
 _preparing: list[Callable[[AsyncConnection[TupleRow]], Awaitable[None]]] = []
 _pools: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool]" = weakref.WeakKeyDictionary()
@@ -226,8 +229,14 @@ def prepares(
     return preparing
 
 
+def _from_json(data: str | bytes) -> Any:
+    """What `json.loads` reads, which first looks for the encoding: the server's is known."""
+    return _DECODER.decode(data if isinstance(data, str) else data.decode())
+
+
 async def _warm(conn: AsyncConnection[TupleRow]) -> None:
     """Have the server make ready what searches need; a session that it could not do this for serves as well."""
+    set_json_loads(_from_json, conn)
     with suppress(psycopg.errors.UndefinedFunction):
         if await (await conn.execute(_WARM)).fetchone():
             for preparing in _preparing:

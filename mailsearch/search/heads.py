@@ -60,11 +60,8 @@ def in_scope(scope: Scope, ids: str) -> list[object]:
 
 def of_row(row: TupleRow) -> Read:
     """What a row of mail_search.heads says."""
-    return Read(_head(row), row[_OF_HEAD : _OF_HEAD + 4], tuple(zip(*map(_listed, row[_OF_HEAD + 4 :]), strict=True)))
-
-
-def _listed(values: Sequence[Any] | None) -> Sequence[Any]:
-    return values or ()
+    attached = row[_OF_HEAD + 4 :]
+    return Read(_head(row), row[_OF_HEAD : _OF_HEAD + 4], tuple(zip(*attached, strict=True)) if attached[0] else ())
 
 
 def _head(row: TupleRow) -> MessageHead:
@@ -72,7 +69,7 @@ def _head(row: TupleRow) -> MessageHead:
      language, spf, dkim, dmarc, nested, carrier_name, carrier_address, roles, names, addresses, bearers,
      *attachments) = row[:_OF_HEAD]  # fmt: skip
     people: dict[str, list[Address]] = {}
-    for role, name, address, bearer in zip(*map(_listed, (roles, names, addresses, bearers)), strict=True):
+    for role, name, address, bearer in zip(roles, names, addresses, bearers, strict=True) if roles else ():
         # The same name from another address than bore it first: who imitates comes later.
         conflict = bearer is not None and bearer != address
         people.setdefault(role, []).append(Address(name, address, conflict))
@@ -92,7 +89,7 @@ def _head(row: TupleRow) -> MessageHead:
         date_disputed=disputed,
         language=language,
         authentication=_authentication(spf, dkim, dmarc),
-        attachments=tuple(map(AttachmentInfo, *map(_listed, attachments))),
+        attachments=tuple(map(AttachmentInfo, *attachments)) if attachments[0] else (),
         attached_to=_shown(carrier_name or "", carrier_address or "") if nested else "",
     )
 

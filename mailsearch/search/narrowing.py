@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from mailsearch.hits import Filters
 from mailsearch.scope import Scope
-from mailsearch.search.query import earliest, filters_json, latest, storable
+from mailsearch.search.query import NO_FILTERS, earliest, filters_json, latest, storable
 from mailsearch.search.threads import families
 from mailsearch.terms import fold
 
@@ -83,7 +83,7 @@ async def narrow(
     for name, moment in (("received_from", scope.received_from), ("received_until", scope.received_until)):
         if moment is not None:
             narrowing.values[name] = moment.isoformat()
-    unwanted = unwanted or Filters()
+    filters, unwanted = [one for one in filters if one != NO_FILTERS], unwanted or NO_FILTERS
     named = any(one.folders or one.mailboxes for one in (*filters, unwanted))
     folders = await _folders(conn, scope) if named else []
     for one in filters:
@@ -92,7 +92,7 @@ async def narrow(
         await _by_id(conn, scope, narrowing, one)
         narrowing.applied = _merged(narrowing.applied, filters_json(one))
     _by_fact(narrowing, filters)
-    if unwanted != Filters():
+    if unwanted != NO_FILTERS:
         await _exclude(conn, scope, narrowing, unwanted, folders)
     return narrowing
 

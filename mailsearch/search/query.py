@@ -16,6 +16,7 @@ from mailsearch.search.dates import interval
 
 MAX_TERMS = 48
 MAX_VALUES = 50
+NO_FILTERS = Filters()
 _QUESTION_LENGTH = 7
 _TOKEN = re.compile(
     r"""(?P<sign>[-+]?)(?:
@@ -78,9 +79,9 @@ class ParsedQuery:
 
     terms: tuple[Term, ...] = ()
     exclusions: tuple[Wanted, ...] = ()
-    filters: Filters = field(default_factory=Filters)
+    filters: Filters = NO_FILTERS
     # What no message may be that is found: `-from:ann`.
-    unwanted: Filters = field(default_factory=Filters)
+    unwanted: Filters = NO_FILTERS
     is_question: bool = False
     # Filters whose value says nothing, as written; they leave no result, since a filter is never dropped.
     refused: tuple[str, ...] = ()
@@ -109,8 +110,10 @@ def _is_phrase(term: Term) -> bool:
 
 def filters_json(filters: Filters) -> dict[str, object]:
     """The filters that narrow, under the names that the query language gives them."""
-    names = {name: operator for operator, name in _LISTS.items()} | {"mailboxes": "mailbox"}
     shown: dict[str, object] = {}
+    if filters == NO_FILTERS:
+        return shown
+    names = {name: operator for operator, name in _LISTS.items()} | {"mailboxes": "mailbox"}
     for name, operator in names.items():
         values = getattr(filters, name)
         if values:
@@ -170,8 +173,8 @@ class _Reader:
     timezone: tzinfo
     terms: list[Term] = field(default_factory=list)
     exclusions: list[Wanted] = field(default_factory=list)
-    filters: Filters = field(default_factory=Filters)
-    unwanted: Filters = field(default_factory=Filters)
+    filters: Filters = NO_FILTERS
+    unwanted: Filters = NO_FILTERS
     refused: list[str] = field(default_factory=list)
     # An OR was read: the next word joins the term before it.
     joining: bool = False
