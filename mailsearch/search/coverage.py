@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,9 +12,7 @@ from mailsearch.embeddings import configured_embedder
 from mailsearch.hits import Coverage
 from mailsearch.scope import Scope, bigints
 
-_STANDING = "SELECT * FROM mail_search.standing(%s::bigint[], %s, %s, %s)"
-# A scope of so little of the store that mail of others is better kept away from in the index of words.
-_SMALL = 0.25
+_STANDING = "SELECT indexed_until, may_leave FROM mail_search.standing(%s::bigint[], %s, %s, '{}')"
 _MESSAGES = "SELECT count(*), min(m.received_at), max(m.received_at) FROM mailsearch_message m WHERE {}"
 _PASSAGES = """
 SELECT count(*), count(v.id) FROM mailsearch_message m JOIN mailsearch_passage p ON p.message_id = m.id
@@ -48,31 +45,6 @@ class Standing:
     indexed_until: datetime | None
     # What of its text the tenant lets go to models elsewhere.
     may_leave: str
-    # In how many messages of the scope's mailboxes each lexeme occurs that was asked for, as far as they are counted.
-    documents: Mapping[str, int]
-    # Messages of those mailboxes, as far as they are counted.
-    counted: int
-    # Whether that is a small part of the store.
-    small: bool
-
-    @classmethod
-    def of(
-        cls,
-        lexemes: Sequence[str],
-        latest: datetime | None,
-        leaves: str | None,
-        documents: Sequence[int],
-        counted: int | None,
-        stored: int,
-    ) -> "Standing":
-        """From what the database's functions tell."""
-        return cls(
-            indexed_until=latest,
-            may_leave=leaves or "nothing",
-            documents=dict(zip(lexemes, documents, strict=True)),
-            counted=counted or 0,
-            small=(counted or 0) < _SMALL * stored,
-        )
 
 
 async def of(scope: Scope) -> Coverage:
@@ -135,14 +107,12 @@ async def _count(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing)
     )
 
 
-async def standing(conn: AsyncConnection[TupleRow], scope: Scope, lexemes: Sequence[str] = ()) -> Standing:
+async def standing(conn: AsyncConnection[TupleRow], scope: Scope) -> Standing:
     """How *scope* stands, in one trip to the database."""
-    cursor = await conn.execute(
-        _STANDING, [bigints(scope.folder_ids), scope.received_from, scope.received_until, list(lexemes)]
-    )
+    cursor = await conn.execute(_STANDING, [bigints(scope.folder_ids), scope.received_from, scope.received_until])
     row = await cursor.fetchone()
     assert row is not None  # the function always gives one
-    return Standing.of(lexemes, *row)
+    return Standing(row[0], row[1] or "nothing")
 
 
 async def may_leave(conn: AsyncConnection[TupleRow], scope: Scope) -> str:

@@ -22,8 +22,10 @@ from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.meters import measured
 from mailsearch.scope import Scope
 from mailsearch.search import heads, keyword, semantic, showing
+from mailsearch.search.coverage import Standing
 from mailsearch.search.folding import Candidate, Folded, folded, spread
 from mailsearch.search.fusion import Fused, Ranking, fuse_in_steps
+from mailsearch.search.lexemes import Cut, cut
 from mailsearch.search.narrowing import Narrowing, asks, narrow
 from mailsearch.search.paging import DEEPEST, decode, encode, fingerprint
 from mailsearch.search.query import ParsedQuery, parse, zone
@@ -43,6 +45,7 @@ _STEP = 50
 # A word that is there says more than a meaning that is near. Measured on questions, paraphrases and questions in
 # another language, anything from 0.6 to 0.8 is as good as the better way or better for each of the three.
 _WORDS_WEIGHT = 0.7
+_UNPLANNED, _UNKNOWN = keyword.KeywordPlan(), Standing(None, "nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,13 @@ class _Asked:
     request: SearchRequest
     parsed: ParsedQuery
     narrowing: Narrowing
-    plan: keyword.KeywordPlan
+    cut: Cut
     mode: Mode
     offset: int
     limit: int
-    indexed: datetime | None
-    # What of its text the tenant lets go to models elsewhere.
-    may_leave: str
+    # What the database makes of it, and what it says of the scope, once it was asked.
+    plan: keyword.KeywordPlan = _UNPLANNED
+    known: Standing = _UNKNOWN
     # How many messages each way of finding may bring.
     words_depth: int = DEEPEST
     meaning_depth: int = DEEPEST
@@ -106,11 +109,13 @@ async def search(
     looks = asks((parsed.filters, request.filters, parsed.unwanted))
     # What binds its own transaction needs none around it.
     async with scope.reading() if looks else unbound() as conn:
-        understood = await _understand(conn, scope, request, parsed)
-        if scope.empty or understood.narrowing.leaves_nothing:
+        asked = await _narrowed(conn, scope, request, parsed)
+        nothing = scope.empty or asked.narrowing.leaves_nothing
+        if asked.mode == "keyword" and not request.spread and not nothing:
+            return await _page(conn, asked, started)
+        understood = await _planned(conn, asked)
+        if nothing:
             return _result(understood, (), None, _why_nothing(understood, None), started)
-        if understood.mode == "keyword" and not request.spread:
-            return await _page(conn, understood, started)
     if understood.mode == "keyword":
         # No model is waited for, so the rest is one transaction.
         async with scope.reading() as conn:
@@ -124,13 +129,15 @@ async def ready(conn: Session) -> None:
     nobody = Scope(0, frozenset())
     await heads.ready(conn)
     for text in ("word", "mail word"):
-        asked = await _understand(conn, nobody, SearchRequest(text), parse(text, datetime.now(UTC), zone("UTC")))
-        await showing.page(conn, nobody, asked.plan, asked.narrowing, 0, asked.limit)
+        asked = await _narrowed(conn, nobody, SearchRequest(text), parse(text, datetime.now(UTC), zone("UTC")))
+        await _planned(conn, asked)
+        await showing.page(conn, nobody, asked.cut, asked.narrowing, 0, asked.limit)
 
 
 async def _page(conn: Session, asked: _Asked, started: float) -> SearchResult:
     """A page of what the words alone find, over *conn*, bound or not."""
-    page = await showing.page(conn, asked.scope, asked.plan, asked.narrowing, asked.offset, asked.limit)
+    page = await showing.page(conn, asked.scope, asked.cut, asked.narrowing, asked.offset, asked.limit)
+    asked = replace(asked, known=Standing(page.indexed_until, "nothing"))
     cursor = _next(asked) if page.reached > asked.end else None
     result = _result(asked, page.hits, cursor, None if page.hits else _why_nothing(asked, page.total), started)
     return replace(result, total=page.total, total_is_exact=page.total < keyword.CAP, texts=page.texts)
@@ -161,14 +168,18 @@ async def _looked(
     return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
 
 
-async def _understand(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> _Asked:
+async def _narrowed(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> _Asked:
     offset = decode(request.cursor, fingerprint(scope, request)) if request.cursor else 0
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
     narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused, parsed.unwanted)
-    plan, known = await keyword.plan(conn, scope, parsed)
     limit = max(1, min(request.limit, MOST_HITS))
-    return _Asked(scope, request, parsed, narrowing, plan, mode, offset, limit, known.indexed_until, known.may_leave)
+    return _Asked(scope, request, parsed, narrowing, cut(parsed), mode, offset, limit)
+
+
+async def _planned(conn: Session, asked: _Asked) -> _Asked:
+    plan, known = await keyword.plan(conn, asked.scope, asked.cut)
+    return replace(asked, plan=plan, known=known)
 
 
 async def _find_words(conn: Session, asked: _Asked) -> _Found:
@@ -230,7 +241,7 @@ async def _by_words(conn: Session, asked: _Asked, *, folded: bool = False) -> ke
 
 async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
     """None where there is no embedding to be had."""
-    embedder = embedder or configured_embedder(asked.may_leave)
+    embedder = embedder or configured_embedder(asked.known.may_leave)
     try:
         # In a thread: the offline model computes, the remote one waits.
         vectors = await asyncio.to_thread(embedder.embed, [asked.parsed.text])
@@ -291,7 +302,7 @@ def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None,
         total=0,
         total_is_exact=True,
         next_cursor=cursor,
-        indexed_until=asked.indexed,
+        indexed_until=asked.known.indexed_until,
         why_empty=why_empty,
         took_ms=round((time.perf_counter() - started) * 1000),
     )
@@ -306,11 +317,11 @@ def _why_nothing(asked: _Asked, found: int | None) -> str:
         return "This caller may read no mail."
     if asked.narrowing.refused:
         return "Nothing in scope goes by " + ", ".join(asked.narrowing.refused[:10]) + "."
-    if asked.indexed is None:
+    if asked.known.indexed_until is None:
         return "There is no mail in scope."
     if found and asked.offset:
         return "There are no more hits."
     if asked.mode == "semantic" and found is not None:
         return "No mail in scope that passes the filters has been embedded, or no embedding can be had."
     which = "in scope that passes the filters" if asked.narrowing.applied else "in scope"
-    return f"No message {which} holds what was asked for." if asked.plan.terms else f"There is no message {which}."
+    return f"No message {which} holds what was asked for." if asked.cut.terms else f"There is no message {which}."

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
@@ -11,11 +12,13 @@ from mailsearch.scope import Scope, bigints
 from mailsearch.search import reading
 from mailsearch.search.excerpts import Span, Words, excerpts
 from mailsearch.search.folding import Candidate, Folded
-from mailsearch.search.heads import in_scope, of_row
-from mailsearch.search.keyword import KeywordPlan, asked
+from mailsearch.search.heads import of_row
+from mailsearch.search.keyword import CAPS, KeywordPlan, asked, narrows_by_scope
+from mailsearch.search.lexemes import Cut
 from mailsearch.search.narrowing import Narrowing
 from mailsearch.search.paging import DEEPEST
 from mailsearch.search.semantic import Nearest
+from mailsearch.search.vocabulary import remember
 
 _CANDIDATES = """
 SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', CASE WHEN %(senders)s THEN coalesce((
@@ -23,13 +26,17 @@ SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', CASE 
     ORDER BY p.role, p.position LIMIT 1), '') ELSE '' END
 FROM mailsearch_message m WHERE m.id = ANY(%(ids)s::bigint[]) AND {}
 """
-# The rest of the scope is bound where a page is ranked, before anything of it is read.
+# The scope is bound and row-level security asked where a page is ranked, before anything of it is read.
 _PAGE = """
-SELECT p.total, p.hits, p.copies[h.place], h.* FROM mail_search.page(
-    %s, %s, %s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s, %s) AS p
-LEFT JOIN LATERAL mail_search.heads(p.messages, %s::bigint[], %s, %s, %s, true) AS h ON true
+SELECT p.total, p.hits, p.indexed_until, p.lexemes, p.worths, p.known, p.silent, p.copies[h.place], h.*
+FROM mail_search.found(
+    %(tenant)s, %(mailboxes)s, %(folders)s::bigint[], %(start)s, %(end)s, %(words)s::text[], %(known)s::text[],
+    %(silent)s::integer[], %(terms)s::text[], %(owns)s::text[], %(required)s::boolean[], %(alone)s::integer[],
+    %(slots)s::text[], %(slot_terms)s::integer[], %(excluded)s::text[], %(question)s,
+    %(among)s::bigint[], %(narrow)s, %(caps)s::integer[], %(depth)s, %(offset)s, %(limit)s) AS p
+LEFT JOIN LATERAL mail_search.written(p.messages, %(folders)s::bigint[], %(start)s, %(end)s, false, true) AS h ON true
 """
-_OF_PAGE = 3
+_OF_PAGE = 8
 _BY_WORDS = ("keyword",)
 
 
@@ -43,29 +50,38 @@ class Page:
     # How many messages match, and how many hits there are up to the page's end and one more.
     total: int
     reached: int
+    # When the newest mail in scope came into the index; None where there is none.
+    indexed_until: datetime | None
 
 
 async def page(
-    conn: AsyncConnection[TupleRow], scope: Scope, plan: KeywordPlan, narrowing: Narrowing, offset: int, limit: int
+    conn: AsyncConnection[TupleRow], scope: Scope, cut: Cut, narrowing: Narrowing, offset: int, limit: int
 ) -> Page:
-    """Rank and read a page in one trip to the database, each of several copies once.
+    """Understand, rank and read a page in one trip to the database, each of several copies once.
 
     One statement that binds its own transaction, so *conn* need not be bound.
     """
-    depth = min(offset + limit + 1, DEEPEST)
-    bound = scope.binding().settings
-    values = [bound["app.tenant"], bound["app.mailboxes"], *asked(scope, plan, narrowing), depth, offset, limit]
-    cursor = await conn.execute(_PAGE, [*values, *in_scope(scope, "")[1:]], prepare=True, binary=True)
+    by_words_alone = cut.terms and narrows_by_scope(narrowing)
+    values = asked(scope, cut) | {
+        "among": bigints(narrowing.folders),
+        "narrow": None if by_words_alone else narrowing.parameter,
+        "caps": CAPS,
+        "depth": min(offset + limit + 1, DEEPEST),
+        "offset": offset,
+        "limit": limit,
+    }
+    cursor = await conn.execute(_PAGE, values, prepare=True, binary=True)
     rows = await cursor.fetchall()
-    total, reached = rows[0][:2]
+    total, reached, indexed_until, lexemes, worths, *learnt = rows[0][: _OF_PAGE - 1]
+    remember(cut.words, *learnt)
     # Where nothing is left to show, one row tells the numbers.
-    found = sorted((row[_OF_PAGE], row[2], row[_OF_PAGE:]) for row in rows if row[_OF_PAGE] is not None)
-    words, shown, texts = Words(plan.lexemes), [], {}
+    found = sorted((row[_OF_PAGE], row[_OF_PAGE - 1], row[_OF_PAGE:]) for row in rows if row[_OF_PAGE] is not None)
+    words, shown, texts = Words(dict(zip(lexemes or (), worths or (), strict=True))), [], {}
     for place, copies, row in found:
         text = reading.whole(of_row(row))
         texts[text.head.message_id] = text
         shown.append(Hit(text.head, offset + place, _BY_WORDS, excerpts(text.parts, words), copies))
-    return Page(tuple(shown), texts, total, reached)
+    return Page(tuple(shown), texts, total, reached, indexed_until)
 
 
 async def candidates(
