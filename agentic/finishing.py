@@ -54,6 +54,11 @@ _HOLD = """
 SELECT true FROM agentic_runstate WHERE run_id = %s AND status IN ('queued', 'running')
     AND (NOT %s OR coalesce(leased_until, '-infinity') < statement_timestamp()) FOR UPDATE
 """
+# One by one, by a key that belongs to one row: planned for one tenant, it suits the others.
+_PLACES = """
+SELECT m.public_id, m.folder_id, m.received_at FROM unnest(%(ids)s::text[]) AS u (id)
+CROSS JOIN LATERAL (SELECT m.* FROM mailsearch_message m WHERE m.public_id = u.id AND {} OFFSET 0) AS m
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -208,10 +213,7 @@ async def _drawn(cursor: AsyncCursor[TupleRow], drafts: Sequence[Verified]) -> l
 async def _look_for(conn: Connection, scope: Scope, ids: frozenset[str]) -> AsyncCursor[TupleRow]:
     """Ask where in *scope* the messages *ids* lie. Within a pipeline it does not wait."""
     condition, values = scope.condition("m")
-    statement = sql.SQL(
-        "SELECT m.public_id, m.folder_id, m.received_at FROM mailsearch_message m"
-        " WHERE m.public_id = ANY(%(ids)s) AND {}"
-    ).format(condition)
+    statement = sql.SQL(_PLACES).format(condition)
     return await conn.execute(statement, {"ids": list(ids), **values}, prepare=True)
 
 

@@ -25,6 +25,11 @@ Connection = AsyncConnection[TupleRow]
 _Rows = Mapping[type[Any], list[Any]]
 _Cursors = Mapping[type[Any], AsyncCursor[TupleRow]]
 _ROWS_AT_A_TIME = 50
+# One by one, by a key that belongs to one row: planned for one tenant, it suits the others.
+_READABLE = """
+SELECT m.public_id FROM unnest(%(ids)s::text[]) AS u (id)
+CROSS JOIN LATERAL (SELECT m.public_id FROM mailsearch_message m WHERE m.public_id = u.id AND {} OFFSET 0) AS m
+"""
 _NAMED = "WHERE t.public_id = %s AND t.tenant_id = %s"
 # How the rows of a run are found, by table; the sentences are those of the draft that counts.
 _OF_RUN: Mapping[type[Any], str] = MappingProxyType(
@@ -164,8 +169,8 @@ def _record(run: Run, rows: _Rows, shown: frozenset[str], *, audits: bool) -> Re
 async def _ask_readable(conn: Connection, scope: Scope, ids: Iterable[str]) -> AsyncCursor[TupleRow]:
     """The same as `readable` over an event loop's connection. Within a pipeline it does not wait."""
     condition, values = replace(scope, with_deleted=True).condition("m")
-    statement = sql.SQL("SELECT m.public_id FROM mailsearch_message m WHERE m.public_id = ANY(%(ids)s) AND {}")
-    return await conn.execute(statement.format(condition), {"ids": list(ids), **values}, prepare=True)
+    statement = sql.SQL(_READABLE).format(condition)
+    return await conn.execute(statement, {"ids": list(ids), **values}, prepare=True)
 
 
 async def _told_readable(asked: AsyncCursor[TupleRow]) -> frozenset[str]:

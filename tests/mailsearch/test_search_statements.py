@@ -118,6 +118,29 @@ def test_a_session_that_served_a_small_tenant_reads_a_large_one_by_its_indexes(o
     assert after["participant_by_address"] == before["participant_by_address"]
 
 
+def test_folding_for_a_small_tenant_plans_nothing_that_a_large_one_waits_for(owner_conninfo: str) -> None:
+    """Postgres keeps the plan of a prepared statement from its sixth run on."""
+    small, large = Office(), Office()
+    scope = fill(owner_conninfo, large, "big", share=MANY, apart=20)
+    small.post("sales", Letter("word77"))
+    with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        conn.execute("ANALYZE mailsearch_message, mailsearch_participant, mailsearch_thread")
+
+    async def both() -> list[int]:
+        request = SearchRequest("word77", mode="keyword", spread=True)
+        async with pool(size=1):
+            return [len((await engine.search(one, request)).hits) for one in scopes]
+
+    scopes = [*[small.scope("sales")] * 8, scope, scope]
+    before = uses(owner_conninfo)
+    *few, many, again = asyncio.run(both())
+    assert few == [1] * 8
+    assert many == again == 1
+    after = uses(owner_conninfo)
+    assert after["participant_by_address"] == before["participant_by_address"]
+    assert after["message_by_time"] == before["message_by_time"]
+
+
 def test_a_word_that_says_nothing_in_one_language_is_counted_in_another() -> None:
     office = Office()
     office.post("sales", Letter("The harbour of Quelle is with them."))
