@@ -22,7 +22,7 @@ from agentic.links import RunChain
 from agentic.mailjson import excerpt_json, head_json
 from agentic.rows import Clock, Sheet
 from mailsearch.hits import MessageText
-from mailsearch.sessions import Binding, piped
+from mailsearch.sessions import Binding, trip
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -97,7 +97,7 @@ class Recorder:
         """Write *events* down. Finished is not for here but for the run's end."""
         self.note_all(events)
         # All in one trip: what a run writes down, it waits for.
-        async with piped(self.binding) as conn:
+        async with trip(self.binding) as conn:
             renewed = await self.sheet.write(conn, _RENEW_AND_RING, self._lease | self.bell)
         await self.heed(renewed)
 

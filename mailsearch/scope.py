@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from typing import LiteralString
 
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.models import Folder, Grant
-from mailsearch.sessions import Binding, bound, piped
+from mailsearch.sessions import Binding, bound, trip
 
 _HIDDEN_ROLES = (Folder.Role.JUNK, Folder.Role.TRASH)
 
@@ -99,10 +100,15 @@ class Scope:
             values["scope_until"] = self.received_until
         return _condition(alias, self.with_deleted, frozenset(values)), values
 
+    def statement(self, template: LiteralString) -> tuple[bytes, dict[str, object]]:
+        """A statement with the condition over `m` in place of each `{}`, composed once, and the condition's values."""
+        values = self.condition()[1]
+        return _statement(template, self.with_deleted, frozenset(values)), values
+
     @asynccontextmanager
     async def reading(self, *, statement_timeout_ms: int = 0) -> AsyncIterator[AsyncConnection[TupleRow]]:
-        """A database session that sees this scope's mailboxes and no quarantined mail; see `sessions.piped`."""
-        async with piped(self.binding(statement_timeout_ms=statement_timeout_ms)) as conn:
+        """A database session that sees this scope's mailboxes and no quarantined mail; see `sessions.trip`."""
+        async with trip(self.binding(statement_timeout_ms=statement_timeout_ms)) as conn:
             yield conn
 
     @contextmanager
@@ -128,6 +134,12 @@ def _condition(alias: str, with_deleted: bool, names: frozenset[str]) -> sql.Com
     if "scope_until" in names:
         parts.append(sql.SQL("{}.received_at < %(scope_until)s").format(table))
     return sql.SQL("(") + sql.SQL(" AND ").join(parts) + sql.SQL(")")
+
+
+@lru_cache(100)
+def _statement(template: LiteralString, with_deleted: bool, names: frozenset[str]) -> bytes:
+    condition = _condition("m", with_deleted, names)
+    return sql.SQL(template).format(*[condition] * template.count("{}")).as_bytes(None)
 
 
 def resolve(grant: Grant) -> Scope:

@@ -134,6 +134,17 @@ async def piped(binding: Binding, *, at_one_moment: bool = False) -> AsyncIterat
 
 
 @asynccontextmanager
+async def trip(binding: Binding) -> AsyncIterator[AsyncConnection[TupleRow]]:
+    """The same for what only reads, or writes by one statement: the trip is the transaction, with nothing sent for it.
+
+    Whoever reads rows in between is still within it. An error does not take back a statement that is done.
+    """
+    async with _connection() as conn, _pipeline(conn):
+        await bind(conn, binding)
+        yield conn
+
+
+@asynccontextmanager
 async def _pipeline(conn: AsyncConnection[TupleRow]) -> AsyncIterator[None]:
     """The connection's pipeline. Where it is broken off, the connection may be gone, and leaving it tells no more."""
     pipeline = conn.pipeline()

@@ -7,14 +7,15 @@ import psycopg
 import pytest
 
 from mailsearch.models import Mailbox
-from mailsearch.sessions import Binding, piped, pool, session
+from mailsearch.sessions import Binding, piped, pool, session, trip
 from tests.mailsearch.posting import Letter, Office
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _SEEN = "SELECT count(*) FROM mailsearch_message"
 
 
-def test_a_prepared_statement_sees_what_each_transaction_is_bound_to() -> None:
+@pytest.mark.parametrize("kind", [piped, trip])
+def test_a_prepared_statement_sees_what_each_transaction_is_bound_to(kind: Any) -> None:
     office = Office()
     office.post("sales", Letter("Brass."))
     mailboxes = frozenset(Mailbox.objects.values_list("pk", flat=True))
@@ -24,17 +25,18 @@ def test_a_prepared_statement_sees_what_each_transaction_is_bound_to() -> None:
         # More often than Postgres plans anew.
         async with pool(size=1):
             for binding in 8 * [Binding(office.tenant.pk, mailboxes), Binding(office.tenant.pk), Binding()]:
-                async with piped(binding) as conn:
+                async with kind(binding) as conn:
                     counts.append(await (await conn.execute(_SEEN, prepare=True)).fetchone())
         return [count for row in counts if row for count in row]
 
     assert asyncio.run(seen()) == 8 * [1, 0, 0]
 
 
-def test_a_binding_ends_with_its_transaction() -> None:
+@pytest.mark.parametrize("kind", [piped, trip])
+def test_a_binding_ends_with_its_transaction(kind: Any) -> None:
     async def bound() -> list[Any]:
         async with pool(size=1):
-            async with piped(Binding(7, frozenset({1}), audit=frozenset({7}), statement_timeout_ms=5_000)) as conn:
+            async with kind(Binding(7, frozenset({1}), audit=frozenset({7}), statement_timeout_ms=5_000)) as conn:
                 asked = await conn.execute("SELECT current_setting('app.audit'), current_setting('statement_timeout')")
             async with session(Binding()) as conn:
                 after = await conn.execute("SELECT current_setting('app.audit'), current_setting('statement_timeout')")
@@ -62,16 +64,31 @@ def test_what_fails_within_one_trip_leaves_nothing_and_the_connection_to_the_nex
     assert asyncio.run(fails()) == (office.tenant.name,)
 
 
+def test_what_is_read_in_between_is_read_within_the_same_trip() -> None:
+    office = Office()
+    office.post("sales", Letter("Brass."))
+    mailboxes = frozenset(Mailbox.objects.values_list("pk", flat=True))
+
+    async def seen() -> list[Any]:
+        async with pool(size=1), trip(Binding(office.tenant.pk, mailboxes)) as conn:
+            return [await (await conn.execute(f"SELECT ({_SEEN}), pg_current_xact_id()")).fetchone() for _ in range(3)]
+
+    rows = asyncio.run(seen())
+    assert rows[0][0] == 1
+    assert len(set(rows)) == 1
+
+
 class _BrokenOff(Exception):
     pass
 
 
+@pytest.mark.parametrize("kind", [piped, trip])
 @pytest.mark.parametrize("how", ["ended by the server", "cut twice", "an error of one's own"])
 def test_a_trip_that_is_broken_off_is_told_once_and_leaves_a_sound_pool(
-    how: str, owner_conninfo: str, caplog: pytest.LogCaptureFixture
+    how: str, kind: Any, owner_conninfo: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken_off() -> None:
-        async with piped(Binding()) as conn:
+        async with kind(Binding()) as conn:
             await (await conn.execute("SELECT pg_backend_pid()")).fetchone()
             if how == "an error of one's own":
                 await conn.execute("SELECT 1 / 0")
