@@ -109,7 +109,8 @@ async def _count(conn: AsyncConnection[TupleRow], scope: Scope, known: Standing)
 
 async def standing(conn: AsyncConnection[TupleRow], scope: Scope) -> Standing:
     """How *scope* stands, in one trip to the database."""
-    cursor = await conn.execute(_STANDING, [bigints(scope.folder_ids), scope.received_from, scope.received_until])
+    values = [bigints(scope.folder_ids), scope.received_from, scope.received_until]
+    cursor = await conn.execute(_STANDING, values, prepare=True)
     row = await cursor.fetchone()
     assert row is not None  # the function always gives one
     return Standing(row[0], row[1] or "nothing")

@@ -49,7 +49,7 @@ _UNPLANNED, _UNKNOWN = keyword.KeywordPlan(), Standing(None, "nothing")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Understood:
     """A request, understood."""
 
     scope: Scope
@@ -71,7 +71,11 @@ class _Asked:
     def end(self) -> int:
         return self.offset + self.limit
 
-    def looking(self) -> Iterator["_Asked"]:
+    @property
+    def leaves_nothing(self) -> bool:
+        return self.scope.empty or self.narrowing.leaves_nothing
+
+    def looking(self) -> Iterator["Understood"]:
         """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
         if self.end <= _SHALLOW // 4:
             yield replace(self, words_depth=_SHALLOW, meaning_depth=_NEAR)
@@ -95,32 +99,52 @@ class _Found:
     copies: Mapping[int, int] | None = None
 
 
+async def understand(scope: Scope, request: SearchRequest) -> Understood:
+    """What `search` asks for first, of words, filters and counts but of no message: asked ahead of it."""
+    parsed, looks = _parsed(request)
+    async with scope.reading() if looks else unbound() as conn:
+        return await _planned(conn, await _narrowed(conn, scope, request, parsed))
+
+
 @measured
 async def search(
-    scope: Scope, request: SearchRequest, *, embedder: Embedder | None = None, patience: float = PATIENCE
+    scope: Scope,
+    request: SearchRequest,
+    *,
+    embedder: Embedder | None = None,
+    patience: float = PATIENCE,
+    ahead: Understood | None = None,
 ) -> SearchResult:
     """Find mail in *scope*. Raises InvalidCursor for a cursor of another search; any text is a query.
 
     *embedder* is the tenant's configured one if none is named. *patience* is how many seconds a hybrid search waits
-    for vectors. The result's `mode` says `keyword` where they did not come.
+    for vectors. The result's `mode` says `keyword` where they did not come. *ahead* is what was asked ahead, which
+    counts where it is of the same scope and request.
     """
     started = time.perf_counter()
-    parsed = parse(request.text, request.now or datetime.now(UTC), zone(request.timezone))
-    looks = asks((parsed.filters, request.filters, parsed.unwanted))
+    known = ahead if ahead is not None and (ahead.scope, ahead.request) == (scope, request) else None
+    if known is not None and known.mode == "hybrid" and not known.leaves_nothing:
+        return await _looked(known, started, partial(_find, embedder, patience), None)
+    parsed, looks = _parsed(request)
     # What binds its own transaction needs none around it.
     async with scope.reading() if looks else unbound() as conn:
         asked = await _narrowed(conn, scope, request, parsed)
-        nothing = scope.empty or asked.narrowing.leaves_nothing
-        if asked.mode == "keyword" and not request.spread and not nothing:
+        if asked.mode == "keyword" and not request.spread and not asked.leaves_nothing:
             return await _page(conn, asked, started)
         understood = await _planned(conn, asked)
-        if nothing:
+        if understood.leaves_nothing:
             return _result(understood, (), None, _why_nothing(understood, None), started)
     if understood.mode == "keyword":
         # No model is waited for, so the rest is one transaction.
         async with scope.reading() as conn:
             return await _looked(understood, started, partial(_find_words, conn), conn)
     return await _looked(understood, started, partial(_find, embedder, patience), None)
+
+
+def _parsed(request: SearchRequest) -> tuple[ParsedQuery, bool]:
+    """The request's text understood by itself, and whether its filters take a look at the database."""
+    parsed = parse(request.text, request.now or datetime.now(UTC), zone(request.timezone))
+    return parsed, asks((parsed.filters, request.filters, parsed.unwanted))
 
 
 @prepares
@@ -134,7 +158,7 @@ async def ready(conn: Session) -> None:
         await showing.page(conn, nobody, asked.cut, asked.narrowing, 0, asked.limit)
 
 
-async def _page(conn: Session, asked: _Asked, started: float) -> SearchResult:
+async def _page(conn: Session, asked: Understood, started: float) -> SearchResult:
     """A page of what the words alone find, over *conn*, bound or not."""
     page = await showing.page(conn, asked.scope, asked.cut, asked.narrowing, asked.offset, asked.limit)
     asked = replace(asked, known=Standing(page.indexed_until, "nothing"))
@@ -143,13 +167,13 @@ async def _page(conn: Session, asked: _Asked, started: float) -> SearchResult:
     return replace(result, total=page.total, total_is_exact=page.total < keyword.CAP, texts=page.texts)
 
 
-def _next(asked: _Asked) -> str | None:
+def _next(asked: Understood) -> str | None:
     """The cursor of the page after this one, if one may page so deep."""
     return encode(asked.end, fingerprint(asked.scope, asked.request)) if asked.end <= DEEPEST else None
 
 
 async def _looked(
-    understood: _Asked, started: float, find: Callable[[_Asked], Awaitable[_Found]], conn: Session | None
+    understood: Understood, started: float, find: Callable[[Understood], Awaitable[_Found]], conn: Session | None
 ) -> SearchResult:
     """The first page that is full, or the deepest that there is, shown over *conn* or a session of its own."""
     scope = understood.scope
@@ -160,31 +184,34 @@ async def _looked(
             page = hits[asked.offset : asked.end]
             if len(page) < asked.limit and found.deeper:
                 continue
-            ways = {one.message_id: one.found_by for one in found.fused}
-            shown, texts = await showing.hits(reader, scope, page, asked.offset, ways, found.nearest, asked.plan)
+            reading = await showing.ask(reader, scope, page, found.nearest)
+        ways = {one.message_id: one.found_by for one in found.fused}
+        shown, texts = await showing.hits(reading, asked.offset, ways, found.nearest, asked.plan)
         break
     cursor = _next(asked) if len(hits) > asked.end else None
     result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found.total), started)
     return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
 
 
-async def _narrowed(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> _Asked:
+async def _narrowed(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> Understood:
     offset = decode(request.cursor, fingerprint(scope, request)) if request.cursor else 0
     # Without words there is nothing to embed: what passes the filters is listed.
     mode: Mode = request.mode if parsed.text else "keyword"
     narrowing = await narrow(conn, scope, [parsed.filters, request.filters], parsed.refused, parsed.unwanted)
     limit = max(1, min(request.limit, MOST_HITS))
-    return _Asked(scope, request, parsed, narrowing, cut(parsed), mode, offset, limit)
+    return Understood(scope, request, parsed, narrowing, cut(parsed), mode, offset, limit)
 
 
-async def _planned(conn: Session, asked: _Asked) -> _Asked:
+async def _planned(conn: Session, asked: Understood) -> Understood:
     plan, known = await keyword.plan(conn, asked.scope, asked.cut)
     return replace(asked, plan=plan, known=known)
 
 
-async def _find_words(conn: Session, asked: _Asked) -> _Found:
+async def _find_words(conn: Session, asked: Understood) -> _Found:
     """What the words alone find, each of several copies once."""
-    by_words = await _by_words(conn, asked, folded=True)
+    by_words = await keyword.search(
+        conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth, folded=True
+    )
     return _Found(
         fused=[Fused(one, 0.0, ("keyword",)) for one in by_words.message_ids],
         nearest={},
@@ -196,13 +223,15 @@ async def _find_words(conn: Session, asked: _Asked) -> _Found:
     )
 
 
-async def _find(embedder: Embedder | None, patience: float, asked: _Asked) -> _Found:
+async def _find(embedder: Embedder | None, patience: float, asked: Understood) -> _Found:
     if asked.mode == "semantic":
         return _found(asked, None, await _by_meaning(asked, embedder))
     return _found(asked, *await _by_both(asked, embedder, patience))
 
 
-def _found(asked: _Asked, by_words: keyword.KeywordHits | None, by_meaning: list[semantic.Nearest] | None) -> _Found:
+def _found(
+    asked: Understood, by_words: keyword.KeywordHits | None, by_meaning: list[semantic.Nearest] | None
+) -> _Found:
     rankings = []
     if by_words is not None:
         held = by_words.fits if by_meaning else None
@@ -222,24 +251,20 @@ def _found(asked: _Asked, by_words: keyword.KeywordHits | None, by_meaning: list
 
 
 async def _by_both(
-    asked: _Asked, embedder: Embedder | None, patience: float
+    asked: Understood, embedder: Embedder | None, patience: float
 ) -> tuple[keyword.KeywordHits, list[semantic.Nearest] | None]:
     meaning = asyncio.create_task(_unless_late(_by_meaning(asked, embedder), patience))
     try:
         async with asked.scope.reading() as conn:
-            by_words = await _by_words(conn, asked)
-        return by_words, await meaning
+            found = await keyword.ask(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
+        return await keyword.told(found, asked.plan), await meaning
     finally:
         # Whatever ends the search, no session of it stays behind.
         meaning.cancel()
         await asyncio.gather(meaning, return_exceptions=True)
 
 
-async def _by_words(conn: Session, asked: _Asked, *, folded: bool = False) -> keyword.KeywordHits:
-    return await keyword.search(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth, folded=folded)
-
-
-async def _by_meaning(asked: _Asked, embedder: Embedder | None) -> list[semantic.Nearest] | None:
+async def _by_meaning(asked: Understood, embedder: Embedder | None) -> list[semantic.Nearest] | None:
     """None where there is no embedding to be had."""
     embedder = embedder or configured_embedder(asked.known.may_leave)
     try:
@@ -263,23 +288,33 @@ async def _unless_late(finding: Any, patience: float) -> list[semantic.Nearest] 
         return None
 
 
-async def _arranged(conn: Session, asked: _Asked, found: _Found) -> list[Folded]:
+async def _arranged(conn: Session, asked: Understood, found: _Found) -> list[Folded]:
     """What was found with its copies folded, and spread where that was asked for."""
     ids = [one.message_id for one in found.fused]
-    hits = [Folded(one, one, found.copies[one]) for one in ids] if found.copies is not None else []
-    if found.copies is None:
-        hits = folded(ids, await showing.candidates(conn, asked.scope, ids, senders=False))
-    return await _spread(conn, asked, hits) if asked.request.spread else hits
+    if found.copies is not None:
+        known: dict[int, Candidate] = {}
+        hits = [Folded(one, one, found.copies[one]) for one in ids]
+    else:
+        # With the senders of those that will most likely be looked at.
+        known = await showing.candidates(conn, asked.scope, ids, ids[:_STEP] if asked.request.spread else ())
+        hits = folded(ids, known)
+    return await _spread(conn, asked, hits, known) if asked.request.spread else hits
 
 
-async def _spread(conn: Session, asked: _Asked, hits: Sequence[Folded]) -> list[Folded]:
-    """*hits* spread, as far as the page and the question whether there is another one need."""
+async def _spread(
+    conn: Session, asked: Understood, hits: Sequence[Folded], looked_up: Mapping[int, Candidate]
+) -> list[Folded]:
+    """*hits* spread, as far as the page and the question whether there is another one need.
+
+    *looked_up* are those of which more than the sender need not be asked.
+    """
     filters = (asked.parsed.filters, asked.request.filters)
-    known: dict[int, Candidate] = {}
+    known = {message_id: one for message_id, one in looked_up.items() if one.sender is not None}
     kept: list[Folded] = []
     for start in range(0, len(hits), _STEP):
-        ids = [hit.message_id for hit in hits[start : start + _STEP]]
-        known |= await showing.candidates(conn, asked.scope, ids, senders=True)
+        ids = [hit.message_id for hit in hits[start : start + _STEP] if hit.message_id not in known]
+        if ids:
+            known |= await showing.candidates(conn, asked.scope, ids, ids)
         kept = spread(
             hits[: start + _STEP],
             known,
@@ -291,7 +326,7 @@ async def _spread(conn: Session, asked: _Asked, hits: Sequence[Folded]) -> list[
     return kept
 
 
-def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:
+def _result(asked: Understood, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:
     return SearchResult(
         mode=asked.mode,
         text=asked.request.text,
@@ -308,7 +343,7 @@ def _result(asked: _Asked, hits: Any, cursor: str | None, why_empty: str | None,
     )
 
 
-def _why_nothing(asked: _Asked, found: int | None) -> str:
+def _why_nothing(asked: Understood, found: int | None) -> str:
     """Why there are no hits, in words that say the same of what is missing and of what is out of scope.
 
     *found* is how many messages match, None where none was looked for.

@@ -17,7 +17,8 @@ class Candidate:
     words_sha256: bytes
     thread_id: int
     received_at: datetime
-    sender: str
+    # None where it was not asked for.
+    sender: str | None
     authenticated: bool
 
 
@@ -53,7 +54,7 @@ def spread(
     *candidates* holds their messages by id; a hit that is not among them is none.
     """
     threads: Counter[int] = Counter()
-    senders: Counter[str] = Counter()
+    senders: Counter[str | None] = Counter()
     kept = []
     for hit in hits:
         candidate = candidates.get(hit.message_id)

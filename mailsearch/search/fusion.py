@@ -58,5 +58,8 @@ def fuse_in_steps(rankings: Sequence[Ranking], steps: Mapping[str, int]) -> list
     So the beginning is the same however deep the rankings go, and pages of it fit together.
     """
     beginning = fuse([one.first(steps[one.name]) for one in rankings])
+    if all(len(one.message_ids) <= steps[one.name] for one in rankings):
+        # There is nothing beyond it.
+        return beginning
     known = {one.message_id for one in beginning}
     return [*beginning, *(one for one in fuse(rankings) if one.message_id not in known)]

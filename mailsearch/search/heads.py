@@ -1,18 +1,22 @@
 """Heads of messages: everything about them but their text, as far as a scope sees it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import Address, AttachmentInfo, Authentication, MessageHead
 from mailsearch.scope import Scope, bigints
 
 _HEADS = "SELECT * FROM mail_search.heads(%s::bigint[], %s::bigint[], %s, %s, %s, %s)"
+_HEADS_OF = """
+SELECT * FROM mail_search.heads(
+    {}, %(heads_folders)s::bigint[], %(heads_from)s, %(heads_until)s, %(heads_deleted)s, true)
+"""
 _NONE_WRITTEN = "SELECT FROM mail_search.written('{}', '{}', NULL, NULL, false, true)"
 _OF_NAMES = """
 SELECT lower(p.name), p.address
@@ -48,9 +52,29 @@ async def read(
     conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int], *, texts: bool = False
 ) -> dict[int, Read]:
     """The same with their texts, if they are wanted. Takes one trip to the database."""
-    values = [*in_scope(scope, bigints(ids)), texts]
-    cursor = await conn.execute(_HEADS, values, prepare=True, binary=True)
-    return {row[_MESSAGE_ID]: of_row(row) for row in await cursor.fetchall()}
+    return await told(await ask(conn, scope, ids, texts=texts))
+
+
+async def ask(
+    conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int], *, texts: bool
+) -> AsyncCursor[TupleRow]:
+    """Begin to `read`; `told` gives the answer. Within a pipeline it does not wait."""
+    return await conn.execute(_HEADS, [*in_scope(scope, bigints(ids)), texts], prepare=True, binary=True)
+
+
+async def ask_of(
+    conn: AsyncConnection[TupleRow], scope: Scope, messages: sql.Composed, values: Mapping[str, object]
+) -> AsyncCursor[TupleRow]:
+    """The same with their texts for the ids that the expression *messages* gives with *values*."""
+    statement = sql.SQL(_HEADS_OF).format(messages)
+    names = ("heads_folders", "heads_from", "heads_until", "heads_deleted")
+    rest = dict(zip(names, in_scope(scope, "")[1:], strict=True))
+    return await conn.execute(statement, {**values, **rest}, prepare=True, binary=True)
+
+
+async def told(found: AsyncCursor[TupleRow]) -> dict[int, Read]:
+    """What was asked for, by internal id."""
+    return {row[_MESSAGE_ID]: of_row(row) for row in await found.fetchall()}
 
 
 def in_scope(scope: Scope, ids: str) -> list[object]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope, bigints
@@ -105,16 +105,31 @@ async def search(
 
     *folded*: of messages with the same words only the one where they were written first, at the place of the best.
     """
+    return await told(await ask(conn, scope, plan, narrowing, depth=depth, folded=folded), plan)
+
+
+async def ask(
+    conn: AsyncConnection[TupleRow],
+    scope: Scope,
+    plan: KeywordPlan,
+    narrowing: Narrowing,
+    *,
+    depth: int,
+    folded: bool = False,
+) -> AsyncCursor[TupleRow]:
+    """Begin to `search`; `told` reads the answer. Within a pipeline it does not wait."""
     words = [plan.strict, plan.broad, plan.own, list(plan.terms), list(plan.weights)]
     if plan.terms and narrows_by_scope(narrowing):
         window = (scope.received_from, scope.received_until)
         looked_for = (list(plan.forms), CAPS, bigints(plan.expected), plan.small)
         values = [bigints(narrowing.folders), *window, *words, *looked_for, depth, folded]
-        cursor = await conn.execute(_BEST, values, prepare=True)
-    else:
-        cursor = await conn.execute(_RANKED, [narrowing.parameter, *words, CAPS, depth, folded])
-    # Whoever shows a message reads it under row-level security and in scope once more.
-    rows = await cursor.fetchall()
+        return await conn.execute(_BEST, values, prepare=True)
+    return await conn.execute(_RANKED, [narrowing.parameter, *words, CAPS, depth, folded])
+
+
+async def told(found: AsyncCursor[TupleRow], plan: KeywordPlan) -> KeywordHits:
+    """What was asked for. Whoever shows a message reads it under row-level security and in scope once more."""
+    rows = await found.fetchall()
     total = int(rows[0][3]) if rows else 0
     whole = sum(plan.weights) or 1.0
     return KeywordHits(

@@ -15,7 +15,7 @@ from mailsearch.hits import AttachmentInfo, Block, Link, MessageHead, MessageTex
 from mailsearch.scope import Scope
 from mailsearch.search import heads
 from mailsearch.search.narrowing import message_ids
-from mailsearch.search.threads import families
+from mailsearch.search.threads import FAMILY, named
 
 # Messages of one thread that are read at once; longer ones end here, the oldest first.
 LONGEST_THREAD = 500
@@ -34,6 +34,10 @@ UNION ALL
 SELECT m.public_id, 'attachment:' || a.public_id, a.links
 FROM mailsearch_attachment a JOIN mailsearch_message m ON m.id = a.message_id
 WHERE m.public_id = ANY(%(asked)s) AND a.links <> '{{}}' AND {}
+"""
+# Internal ids of the messages of a thread, as an expression.
+_THREAD = """
+ARRAY(SELECT m.id FROM mailsearch_message m WHERE m.thread_id = ANY({}) AND {} ORDER BY m.received_at, m.id LIMIT {})
 """
 # From the attachment's message up through the messages that it is inside of; `path` says which of the messages inside
 # each one leads down again.
@@ -80,16 +84,11 @@ async def messages(scope: Scope, ids: Iterable[str]) -> dict[str, MessageText]:
 async def thread(scope: Scope, thread_id: str) -> tuple[MessageText, ...] | None:
     """The messages of a thread that are in scope, oldest first; threads that were merged with it included."""
     condition, values = scope.condition("m")
-    statement = sql.SQL(
-        "SELECT m.id FROM mailsearch_message m WHERE m.thread_id = ANY(%(threads)s) AND {}"
-        " ORDER BY m.received_at, m.id LIMIT %(limit)s"
-    ).format(condition)
+    statement = sql.SQL(_THREAD).format(FAMILY, condition, sql.Literal(LONGEST_THREAD))
     async with scope.reading() as conn:
-        family = (await families(conn, [thread_id])).get(thread_id, [])
-        cursor = await conn.execute(statement, values | {"threads": family, "limit": LONGEST_THREAD})
-        ids = [row[0] for row in await cursor.fetchall()]
-        read = await load(conn, scope, ids)
-    return tuple(read[one] for one in ids if one in read) or None
+        asked = await heads.ask_of(conn, scope, statement, values | {"asked": named([thread_id])})
+    read = sorted((await heads.told(asked)).items(), key=lambda one: (one[1].head.received_at, one[0]))
+    return tuple(whole(one) for _, one in read) or None
 
 
 async def links(scope: Scope, ids: Iterable[str]) -> dict[str, dict[str, PartLinks]]:

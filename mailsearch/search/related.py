@@ -63,11 +63,12 @@ async def find_related(scope: Scope, message_id: str, limit: int = 10) -> tuple[
                 Ranking("people", people, 0.5),
             ]
         )
-        found = await showing.candidates(conn, scope, [one.message_id for one in fused], senders=False)
+        found = await showing.candidates(conn, scope, [one.message_id for one in fused])
         page = folded((one.message_id for one in fused), found)[: max(1, min(limit, MOST_HITS))]
         ways = {one.message_id: one.found_by for one in fused}
         nearest = {one.message_id: one for one in similar}
-        hits, _ = await showing.hits(conn, scope, page, 0, ways, nearest, KeywordPlan())
+        asked = await showing.ask(conn, scope, page, nearest)
+    hits, _ = await showing.hits(asked, 0, ways, nearest, KeywordPlan())
     return hits
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope
@@ -25,6 +25,12 @@ _MOST_OF_A_MESSAGE = 20
 # Seconds for which a scope that was small is still small. The decision is about cost alone.
 _FRESH_SECONDS = 60.0
 _SCOPES_AT_MOST = 1_000
+_NEAREST = """
+SELECT m.id, p.attachment_id, p.start, p.end, 1 - n.distance
+FROM mail_search.nearest(%(narrow)s, %(model)s, %(embedding)s, %(limit)s, %(depth)s, %(exact)s) AS n
+JOIN mailsearch_message m ON m.id = n.message_id JOIN mailsearch_passage p ON p.id = n.passage_id
+WHERE {} ORDER BY round(n.distance::numeric, 4), m.received_at DESC, m.id DESC, p.id
+"""
 _small: dict[tuple[frozenset[int], str, int], tuple[float, bool]] = {}
 
 
@@ -102,13 +108,7 @@ async def _nearest(
     *,
     exact: bool,
 ) -> tuple[list[Nearest], int]:
-    condition, values = scope.condition("m")
-    statement = sql.SQL(
-        "SELECT m.id, p.attachment_id, p.start, p.end, 1 - n.distance FROM mail_search.nearest("
-        "%(narrow)s, %(model)s, %(embedding)s, %(limit)s, %(depth)s, %(exact)s) AS n"
-        " JOIN mailsearch_message m ON m.id = n.message_id JOIN mailsearch_passage p ON p.id = n.passage_id"
-        " WHERE {} ORDER BY round(n.distance::numeric, 4), m.received_at DESC, m.id DESC, p.id"
-    ).format(condition)
+    statement, values = scope.statement(_NEAREST)
     parameters = {
         "narrow": narrowing.parameter,
         "model": model,
@@ -127,4 +127,4 @@ async def _nearest(
 
 def vector_literal(embedding: Sequence[float]) -> str:
     """A vector as pgvector reads it."""
-    return "[" + ",".join(repr(float(number)) for number in embedding) + "]"
+    return "[" + ",".join(map(repr, map(float, embedding))) + "]"

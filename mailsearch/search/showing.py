@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import Hit, MessageText
 from mailsearch.scope import Scope, bigints
-from mailsearch.search import reading
+from mailsearch.search import heads, reading
 from mailsearch.search.excerpts import Span, Words, excerpts
 from mailsearch.search.folding import Candidate, Folded
 from mailsearch.search.heads import of_row
@@ -22,10 +22,11 @@ from mailsearch.search.vocabulary import remember
 
 # One by one, by a key that belongs to one row: planned for one tenant, it suits the others.
 _CANDIDATES = """
-SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass', coalesce(s.address, '')
+SELECT m.id, m.words_sha256, m.thread_id, m.received_at, m.dmarc = 'pass',
+    CASE WHEN m.id = ANY(%(senders)s::bigint[]) THEN coalesce(s.address, '') END
 FROM unnest(%(ids)s::bigint[]) AS u (id)
 CROSS JOIN LATERAL (SELECT m.* FROM mailsearch_message m WHERE m.id = u.id AND {} OFFSET 0) AS m
-LEFT JOIN mail_search.senders(CASE WHEN %(senders)s THEN %(ids)s::bigint[] END) AS s ON s.message_id = m.id
+LEFT JOIN mail_search.senders(%(senders)s::bigint[]) AS s ON s.message_id = m.id
 """
 # The scope is bound and row-level security asked where a page is ranked, before anything of it is read.
 _PAGE = """
@@ -86,32 +87,46 @@ async def page(
 
 
 async def candidates(
-    conn: AsyncConnection[TupleRow], scope: Scope, ids: Sequence[int], *, senders: bool
+    conn: AsyncConnection[TupleRow], scope: Scope, ids: Sequence[int], senders: Sequence[int] = ()
 ) -> dict[int, Candidate]:
-    """What folding needs to know of the messages, of those in scope; with their senders if they are to be spread."""
-    condition, values = scope.condition("m")
-    statement = sql.SQL(_CANDIDATES).format(condition)
-    cursor = await conn.execute(statement, values | {"ids": bigints(ids), "senders": senders}, prepare=True)
+    """What folding needs to know of the messages, of those in scope, and for spreading the *senders* of these."""
+    statement, values = scope.statement(_CANDIDATES)
+    cursor = await conn.execute(statement, values | {"ids": bigints(ids), "senders": bigints(senders)}, prepare=True)
     return {
         message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
         for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for by `ask`, for `hits`: the messages of a page, and the names of attachments on it."""
+
+    page: Sequence[Folded]
+    messages: AsyncCursor[TupleRow]
+    names: AsyncCursor[TupleRow] | None
+
+
+async def ask(
+    conn: AsyncConnection[TupleRow], scope: Scope, page: Sequence[Folded], nearest: Mapping[int, Nearest]
+) -> Asked:
+    """Ask for the messages of one page. Within a pipeline it does not wait."""
+    messages = await heads.ask(conn, scope, [one.message_id for one in page], texts=True)
+    return Asked(page, messages, await _attachment_names(conn, nearest, page))
+
+
 async def hits(
-    conn: AsyncConnection[TupleRow],
-    scope: Scope,
-    page: Sequence[Folded],
+    asked: Asked,
     offset: int,
     ways: Mapping[int, tuple[str, ...]],
     nearest: Mapping[int, Nearest],
     plan: KeywordPlan,
 ) -> tuple[tuple[Hit, ...], dict[str, MessageText]]:
-    """The hits of one page, ranked from *offset* + 1 on, and their messages by public id."""
-    texts = await reading.load(conn, scope, [one.message_id for one in page])
-    names = await _attachment_names(conn, nearest, page)
+    """The hits of the page that was *asked* for, ranked from *offset* + 1 on, and their messages by public id."""
+    texts = {message_id: reading.whole(one) for message_id, one in (await heads.told(asked.messages)).items()}
+    names: dict[int, str] = dict(await asked.names.fetchall()) if asked.names else {}
     shown, words = [], Words(plan.lexemes)
-    for rank, hit in enumerate(page, offset + 1):
+    for rank, hit in enumerate(asked.page, offset + 1):
         text = texts.get(hit.message_id)
         if text is None:
             continue
@@ -129,14 +144,13 @@ def _span(near: Nearest, names: Mapping[int, str]) -> Span:
 
 async def _attachment_names(
     conn: AsyncConnection[TupleRow], nearest: Mapping[int, Nearest], page: Sequence[Folded]
-) -> dict[int, str]:
-    """Public ids of the attachments whose passages were nearest."""
+) -> AsyncCursor[TupleRow] | None:
+    """Ask for public ids of the attachments whose passages were nearest, where there are any."""
     ids = [
         near.attachment_id
         for hit in page
         if (near := nearest.get(hit.message_id)) is not None and near.attachment_id is not None
     ]
     if not ids:
-        return {}
-    cursor = await conn.execute("SELECT id, public_id FROM mailsearch_attachment WHERE id = ANY(%s)", [ids])
-    return dict(await cursor.fetchall())
+        return None
+    return await conn.execute("SELECT id, public_id FROM mailsearch_attachment WHERE id = ANY(%s)", [ids])
