@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor, sql
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic import caps, meters, models, records, sealing
@@ -212,8 +212,7 @@ async def _drawn(cursor: AsyncCursor[TupleRow], drafts: Sequence[Verified]) -> l
 
 async def _look_for(conn: Connection, scope: Scope, ids: frozenset[str]) -> AsyncCursor[TupleRow]:
     """Ask where in *scope* the messages *ids* lie. Within a pipeline it does not wait."""
-    condition, values = scope.condition("m")
-    statement = sql.SQL(_PLACES).format(condition)
+    statement, values = scope.statement(_PLACES)
     return await conn.execute(statement, {"ids": list(ids), **values}, prepare=True)
 
 

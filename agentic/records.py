@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from django.db.models import QuerySet
-from psycopg import AsyncConnection, AsyncCursor, sql
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import TupleRow
 
 from agentic import stored
@@ -168,8 +168,7 @@ def _record(run: Run, rows: _Rows, shown: frozenset[str], *, audits: bool) -> Re
 
 async def _ask_readable(conn: Connection, scope: Scope, ids: Iterable[str]) -> AsyncCursor[TupleRow]:
     """The same as `readable` over an event loop's connection. Within a pipeline it does not wait."""
-    condition, values = replace(scope, with_deleted=True).condition("m")
-    statement = sql.SQL(_READABLE).format(condition)
+    statement, values = replace(scope, with_deleted=True).statement(_READABLE)
     return await conn.execute(statement, {"ids": list(ids), **values}, prepare=True)
 
 

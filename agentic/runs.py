@@ -30,7 +30,7 @@ from agentic.admission import (
 )
 from agentic.audit import Recorder
 from agentic.callers import Principal, scope_at_once
-from agentic.core.events import Event, Finished
+from agentic.core.events import Called, Event, Finished
 from agentic.core.loop import Loop
 from agentic.finishing import AuditUnavailable, close_left_over
 from agentic.overhead import ENDING, READING, watch
@@ -82,13 +82,16 @@ async def begin(principal: Principal, ask: Ask, answering: Models, began: float 
 async def _open(started: Started, sheet: Sheet) -> Opened:
     recorder = started.recorder
     recorder.sheet = sheet
-    loop = _loop(started)
+    toolbox = _toolbox(started)
+    loop = _loop(started, toolbox)
     batches = loop.batches()
     first = await anext(batches)
     if isinstance(first[-1], Finished):
         batches = _again(first)
     else:
         recorder.note_all(first)
+        for call in (one for one in first if isinstance(one, Called)):
+            toolbox.expect(started.scope, call.arguments)
     return Opened(loop, batches, recorder)
 
 
@@ -238,7 +241,7 @@ def _begun(started: Started) -> tuple[Loop, AsyncGenerator[tuple[Event, ...], No
     """The run's loop, and what of it is still to be written down."""
     if started.opened is not None:
         return started.opened.loop, started.opened.batches
-    loop = _loop(started)
+    loop = _loop(started, _toolbox(started))
     return loop, loop.batches()
 
 
@@ -269,12 +272,15 @@ async def _record_all(
     return last
 
 
-def _loop(started: Started) -> Loop:
+def _toolbox(started: Started) -> MailTools:
     async def now() -> Scope:
         # The run never reads more than it began with, whatever was granted since.
         return started.scope & await scope_at_once(started.principal, Permission.SEARCH_AGENTIC)
 
-    toolbox = MailTools(now, started.question)
+    return MailTools(now, started.question)
+
+
+def _loop(started: Started, toolbox: MailTools) -> Loop:
     return Loop(
         started.question,
         started.models.answering,

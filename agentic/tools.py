@@ -24,6 +24,7 @@ from mailsearch.embeddings import Embedder
 from mailsearch.hits import Excerpt, Filters, MessageText, SearchRequest, SearchResult
 from mailsearch.scope import Scope
 from mailsearch.search import contacts, engine, reading, related
+from mailsearch.search.engine import Understood
 
 NOT_FOUND = "not found"
 _PAGE = 10
@@ -42,6 +43,19 @@ _PLACES = frozenset({"mailbox", "folder"})
 Arguments = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a call of `search` asks for: a request, and the query, the filters and the page as they were given."""
+
+    request: SearchRequest
+    query: str
+    own: Filters
+    # Filters that reached beyond the caller's window.
+    widened: tuple[WidenAttempt, ...]
+    offset: int
+    limit: int
+
+
 @dataclass(slots=True)
 class MailTools:
     """A Toolbox. `question` gives the caller's own words and filters, and the moment and place dates are meant in.
@@ -55,6 +69,19 @@ class MailTools:
     # The tenant's configured one where none is given.
     embedder: Embedder | None = None
     _memory: dict[tuple[str, str], ToolResult] = field(default_factory=dict)
+    # What was asked ahead of the first search.
+    _ahead: "asyncio.Task[Understood] | None" = None
+
+    def expect(self, scope: Scope, arguments: Arguments) -> None:
+        """Have a search understood while its call is written down, in the *scope* that will most likely be its own.
+
+        No message is looked at for that. Where the scope is another when it is called, it is understood anew.
+        """
+        asked = self._asked(scope, arguments)
+        if isinstance(asked, _Asked):
+            self._ahead = asyncio.create_task(engine.understand(scope, asked.request))
+            # Nobody may ever ask how it ended.
+            self._ahead.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -124,7 +151,8 @@ class MailTools:
                 if value not in seen and value not in self.question.text:
                     yield WidenAttempt("unseen_id", tool, name, value[:200])
 
-    async def _search(self, scope: Scope, arguments: Arguments) -> ToolResult:
+    def _asked(self, scope: Scope, arguments: Arguments) -> "_Asked | ToolResult":
+        """What a search is asked for; the result where it is refused."""
         zone, now = self.question.zone, self.question.now
         query, operators = filters.split(arguments["query"])
         beyond = tuple(_unknown_property("search", *one) for one in operators if one[0] not in _PLACES)
@@ -145,7 +173,23 @@ class MailTools:
             now=now,
             spread=True,
         )
-        result = await engine.search(scope, request, embedder=self.embedder)
+        return _Asked(request, query, own, widened, offset, limit)
+
+    async def _understood(self) -> "Understood | None":
+        """What was asked ahead, for the first search alone."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None:
+            return None
+        await asyncio.wait([ahead])
+        # What could not be asked ahead is asked for by the search itself.
+        return ahead.result() if not ahead.cancelled() and ahead.exception() is None else None
+
+    async def _search(self, scope: Scope, arguments: Arguments) -> ToolResult:
+        asked = self._asked(scope, arguments)
+        if isinstance(asked, ToolResult):
+            return asked
+        request, query, own, offset, limit = asked.request, asked.query, asked.own, asked.offset, asked.limit
+        result = await engine.search(scope, request, embedder=self.embedder, ahead=await self._understood())
         hits = result.hits[offset : offset + limit]
         return ToolResult(
             messages=tuple(ToolMessage(result.texts[hit.head.message_id], hit.excerpts) for hit in hits),
@@ -155,7 +199,7 @@ class MailTools:
                 "mode": result.mode,
                 "filters": filters.as_json(filters.effective(own, result.refused)),
             },
-            widen=(*widened, *self._outside(arguments, result)),
+            widen=(*asked.widened, *self._outside(arguments, result)),
             nearest=() if hits else await self._nearest(scope, request, own),
             next_offset=offset + limit if len(result.hits) > offset + limit else None,
         )

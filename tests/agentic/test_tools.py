@@ -53,6 +53,21 @@ def test_search_finds_mail_in_scope_and_none_beside_it() -> None:
     assert _found(_call(_tools(home.kim.principal), "search", query="Golf")) == {home.secret.public_id}
 
 
+@pytest.mark.parametrize("asked", ["Golf", "in:garage Golf", "-Golf", "Golf Golf"])
+def test_a_search_that_was_expected_finds_what_any_other_does(asked: str) -> None:
+    home = house()
+
+    async def expected(caller: Principal, of: Principal, text: str) -> ToolResult:
+        tools = _tools(caller)
+        tools.expect(await in_worker(scope_now, of, Permission.SEARCH_AGENTIC), {"query": text})
+        return await tools.call(ToolCall("c1", "search", {"query": asked}), frozenset(), time.monotonic() + 30)
+
+    plainly = _call(_tools(home.jo.principal), "search", query=asked)
+    # Asked ahead of it was the same, something else, and the same in a scope that is not the caller's.
+    for of, text in ((home.jo, asked), (home.jo, "bill"), (home.kim, asked)):
+        assert run(expected(home.jo.principal, of.principal, text)) == plainly
+
+
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_every_schema_is_closed_and_bounded(spec: Any) -> None:
     assert spec.parameters["additionalProperties"] is False
