@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from agentic import versions
 from agentic.evaluation.report import BadInput, Report
 
@@ -51,6 +53,8 @@ def made_with(options: Mapping[str, Any]) -> dict[str, object]:
         "seed": int(options.get("seed") or 0),
         "seconds": options.get("seconds") or "the default",
         "steps": options.get("steps") or "the default",
+        "result_characters": settings.PM_AGENT_RESULT_CHARACTERS,
+        "alone": bool(options.get("alone")),
         "policy": options.get("policy") or "the subject's own",
         "model": options.get("model") or "extractive",
         "service": versions.service(),

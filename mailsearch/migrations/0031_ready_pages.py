@@ -1,7 +1,7 @@
 """Pages whose statements are all planned before the first is asked for.
 
 A new connection has plans made by a search for nobody, which finds nothing: the one statement of a page that asks
-row-level security was not come to, so the first caller waited until it was planned, three times a later page's time.
+row-level security was not come to, so the first caller waited until it was planned.
 """
 
 from importlib import import_module

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from agentic.evaluation import questions
 from agentic.evaluation.questions.cases import Case, Cited, Gold, judge, read
@@ -249,6 +249,15 @@ def test_alone_and_with_one_step_a_model_is_asked_once_a_question(
         assert (len(there.seen), report.figures["model_calls"]) == (2, 2)
         again = questions.run(file, options)
         assert (len(there.seen), again.last_line()) == (2, report.last_line())
+        # Who then wants the comparison, too, gets it for each.
+        whole: Any = questions.run(file, {**options, "alone": False}).figures["baselines"]
+        assert set(whole) == {"refuse_all", "top_hit", "one_search"}
     assert report.figures["answerable"] == {"right": 1, "wrong": 0, "refused": 0}
     baselines: Any = report.figures["baselines"]
     assert (set(baselines), "leaks" in report.gates, report.gates["not_asked"].value) == ({"refuse_all"}, False, 0)
+
+
+@pytest.mark.parametrize("steps", ["0", "-1", "two"])
+def test_a_number_of_steps_that_is_none_is_refused(file: Path, steps: str) -> None:
+    with pytest.raises(CommandError, match="whole number from 1"):
+        call_command("evaluate", "questions", str(file), "--steps", steps)

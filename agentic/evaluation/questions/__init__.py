@@ -105,10 +105,16 @@ def _model(name: str) -> Model:
     return remote_model()
 
 
+def _is_done(case: Case, wanted: _Wanted, kept: Kept) -> bool:
+    """Whether *case* was asked before, with all that is wanted of it: one that was asked alone has no comparison."""
+    noted = kept.questions.get(case.case_id)
+    return noted is not None and not (wanted.compared and noted.compared is None)
+
+
 async def _ask_all(wanted: _Wanted, corpora: Corpora, setting: Setting, kept: Kept, progress: StageProgress) -> None:
     # The weights of the embedding are loaded once a process; that is no part of a run.
     await asyncio.to_thread(configured_embedder().embed, ["ready"])
-    open_cases = [case for case in wanted.cases if case.case_id not in kept.questions]
+    open_cases = [case for case in wanted.cases if not _is_done(case, wanted, kept)]
     open_twins = [case for case in wanted.twins if case.case_id not in kept.twins]
     gone = Gone(corpora)
     async with at_work(setting.model):

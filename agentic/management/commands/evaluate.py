@@ -1,7 +1,7 @@
 """`manage.py evaluate SUBJECT FILE`: try one part of the service, or all of it, on files of cases."""
 
 import json
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,12 @@ from django.core.management.base import BaseCommand
 from agentic.evaluation.page import NOT_MEASURED, page
 from agentic.evaluation.report import BAD_INPUT, HELD, MISSED, BadInput, Report, failed_line
 from agentic.evaluation.subjects import ALL, SUBJECTS, evaluate, made_with
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"takes a whole number from 1 on, not {text!r}")
+    return int(text)
 
 
 class Command(BaseCommand):
@@ -28,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, help="try only a sample of so many cases")
         parser.add_argument("--seed", type=int, default=0, help="of what is drawn: samples, intervals, plants")
         parser.add_argument("--seconds", type=float, help="the budget of one question")
-        parser.add_argument("--steps", type=int, help="the replies that one question may take")
+        parser.add_argument("--steps", type=_positive, help="the replies that one question may take, 1 or more")
         parser.add_argument("--alone", action="store_true", help="questions without twins and the simpler ways beside")
         parser.add_argument("--results", type=Path, help="where questions and injections are noted, to go on from")
         parser.add_argument("--units", type=Path, help="write the units of all drafts for readers, and a key beside")
