@@ -1,41 +1,107 @@
 """A folder of mail for benchmarks: the sample's messages recombined, so that no two say the same.
 
-Each round through the sample gives all Message-IDs an ending of its own, so its threads are threads again; plain
-messages get paragraphs of others mixed in. The same seed gives the same files.
+Each round through the sample gives all Message-IDs an ending of its own, so its threads are threads again; each text
+and HTML of a message gets the same paragraphs of others mixed in. The same seed gives the same files.
 """
 
+import binascii
+import email
 import random
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from functools import lru_cache
+from html import escape
 from pathlib import Path
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample" / "mail"
 _ID_FIELDS = re.compile(rb"(?im)^(?:message-id|in-reply-to|references):(?:.*(?:\r?\n[ \t].*)*)")
 _DOMAIN = re.compile(rb"@([\w.-]+>)")
-_PLAIN = re.compile(rb"(?i)^content-type:[ \t]*text/plain", re.MULTILINE)
-_ENCODED = re.compile(rb"(?i)^content-transfer-encoding:[ \t]*(?:base64|quoted-printable)", re.MULTILINE)
+_SHORTEST = 40
+_MIXED_IN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where paragraphs are put into a message: how they are written there."""
+
+    charset: str
+    html: bool
+    quoted_printable: bool
+
+    def written(self, paragraph: str) -> bytes:
+        return _written(self, paragraph)
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A message of the sample, taken apart at the places where paragraphs go: one piece more than there are places."""
+
+    pieces: tuple[bytes, ...]
+    places: tuple[_Place, ...]
+
+    def with_paragraphs(self, paragraphs: Sequence[str]) -> bytes:
+        written = [b"".join(map(place.written, paragraphs)) for place in self.places]
+        return b"".join([self.pieces[0], *(one for pair in zip(written, self.pieces[1:], strict=True) for one in pair)])
 
 
 def write_corpus(folder: Path, count: int, seed: int = 7) -> int:
     """Write *count* messages into *folder*, a file each; returns their bytes."""
     draw = random.Random(seed)
-    originals = [path.read_bytes().replace(b"\r\n", b"\n") for path in sorted(SAMPLE.rglob("*.eml"))]
-    plain = {number for number, raw in enumerate(originals) if _is_plain(raw)}
-    paragraphs = sorted({one for number in plain for one in _body(originals[number]).split(b"\n\n") if len(one) > 40})
+    raws = [path.read_bytes().replace(b"\r\n", b"\n") for path in sorted(SAMPLE.rglob("*.eml"))]
+    originals = [_taken_apart(raw) for raw in raws]
+    paragraphs = sorted({paragraph for raw in raws for paragraph in _paragraphs(raw)})
     written = 0
     for number in range(count):
         turn, place = divmod(number, len(originals))
-        raw = _ID_FIELDS.sub(lambda match: _DOMAIN.sub(rb"@r%d.\1" % turn, match[0]), originals[place])  # noqa: B023
-        if place in plain:
-            raw = b"\n\n".join([raw.rstrip(b"\n"), *draw.sample(paragraphs, 3), b"Reference %d\n" % number])
+        mixed = [*draw.sample(paragraphs, _MIXED_IN), f"Reference {number}"]
+        raw = originals[place].with_paragraphs(mixed)
+        raw = _ID_FIELDS.sub(lambda match: _DOMAIN.sub(rb"@r%d.\1" % turn, match[0]), raw)  # noqa: B023
         (folder / f"{number:06}.eml").write_bytes(raw)
         written += len(raw)
     return written
 
 
-def _is_plain(raw: bytes) -> bool:
-    head = raw.partition(b"\n\n")[0]
-    return _PLAIN.search(head) is not None and _ENCODED.search(head) is None
+def _taken_apart(raw: bytes) -> _Original:
+    pieces, places, rest = [], [], raw
+    for part, encoded in _texts(raw):
+        html = part.get_content_subtype() == "html"
+        body = encoded.rstrip()
+        # What is written after the end of a page is not seen by everybody.
+        end = encoded.lower().rfind(b"</body>") if html else -1
+        before, found, rest = rest.partition(encoded)
+        assert found  # it is told as it stands there
+        at = end if end >= 0 else len(body)
+        pieces.append(before + found[:at])
+        rest = found[at:] + rest
+        places.append(_Place(part.get_content_charset("ascii"), html, _encoding(part) == "quoted-printable"))
+    return _Original((*pieces, rest), tuple(places))
 
 
-def _body(raw: bytes) -> bytes:
-    return raw.partition(b"\n\n")[2]
+def _texts(raw: bytes) -> Iterator[tuple[Message, bytes]]:
+    """The parts that a reader sees as text, in their order, as they stand in the message."""
+    for part in email.message_from_bytes(raw).walk():
+        shown = part.get_content_type() in ("text/plain", "text/html") and part.get_content_disposition() is None
+        payload = part.get_payload()
+        if shown and isinstance(payload, str) and payload.strip() and _encoding(part) != "base64":
+            yield part, payload.encode(part.get_content_charset("ascii"), "surrogateescape")
+
+
+def _encoding(part: Message) -> str:
+    return str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+
+
+def _paragraphs(raw: bytes) -> Iterator[str]:
+    for part, _ in _texts(raw):
+        if part.get_content_subtype() == "plain":
+            decoded = part.get_payload(decode=True)
+            text = decoded.decode(part.get_content_charset("ascii"), "replace") if isinstance(decoded, bytes) else ""
+            yield from (one for one in text.split("\n\n") if len(one) > _SHORTEST)
+
+
+@lru_cache(100_000)
+def _written(place: _Place, paragraph: str) -> bytes:
+    text = f"\n\n<p>{escape(paragraph)}</p>" if place.html else f"\n\n{paragraph}"
+    data = text.encode(place.charset, "replace")
+    return binascii.b2a_qp(data, istext=True) if place.quoted_printable else data
