@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -39,7 +39,10 @@ MOST_HITS = 100
 PATIENCE = 3.0
 # Messages of each way that a fusion looks at; by meaning a first look at fewer will do, which cost more each.
 _SHALLOW = 200
+_DEEPER = 400
 _NEAR = 100
+# In which order the depths of looks count, so that pages of shallow and of deep ones fit together.
+_STEPS = tuple({"keyword": words, "semantic": _NEAR} for words in (_SHALLOW, _DEEPER))
 # Hits whose senders are looked up at once.
 _STEP = 50
 # A word that is there says more than a meaning that is near. Measured on questions, paraphrases and questions in
@@ -79,6 +82,9 @@ class Understood:
         """The same, as deep as is worth while: first no deeper than what is asked for mostly needs."""
         if self.end <= _SHALLOW // 4:
             yield replace(self, words_depth=_SHALLOW, meaning_depth=_NEAR)
+            if self.mode == "hybrid":
+                # Words bring more without being asked again, and copies are looked up one by one.
+                yield replace(self, words_depth=_DEEPER, meaning_depth=_NEAR)
         deep = _SHALLOW if self.mode == "hybrid" and not self.request.spread else DEEPEST
         yield replace(self, meaning_depth=deep)
 
@@ -124,7 +130,7 @@ async def search(
     started = time.perf_counter()
     known = ahead if ahead is not None and (ahead.scope, ahead.request) == (scope, request) else None
     if known is not None and known.mode == "hybrid" and not known.leaves_nothing:
-        return await _looked(known, started, partial(_find, embedder, patience), None)
+        return await _looked(known, started, _Ways(embedder, patience).find, None)
     parsed, looks = _parsed(request)
     # What binds its own transaction needs none around it.
     async with scope.reading() if looks else unbound() as conn:
@@ -138,7 +144,7 @@ async def search(
         # No model is waited for, so the rest is one transaction.
         async with scope.reading() as conn:
             return await _looked(understood, started, partial(_find_words, conn), conn)
-    return await _looked(understood, started, partial(_find, embedder, patience), None)
+    return await _looked(understood, started, _Ways(embedder, patience).find, None)
 
 
 def _parsed(request: SearchRequest) -> tuple[ParsedQuery, bool]:
@@ -176,11 +182,11 @@ async def _looked(
     understood: Understood, started: float, find: Callable[[Understood], Awaitable[_Found]], conn: Session | None
 ) -> SearchResult:
     """The first page that is full, or the deepest that there is, shown over *conn* or a session of its own."""
-    scope = understood.scope
+    scope, looked_up = understood.scope, dict[int, Candidate]()
     for asked in understood.looking():
         found = await find(asked)
         async with nullcontext(conn) if conn else scope.reading() as reader:
-            hits = await _arranged(reader, asked, found)
+            hits = await _arranged(reader, asked, found, looked_up)
             page = hits[asked.offset : asked.end]
             if len(page) < asked.limit and found.deeper:
                 continue
@@ -223,12 +229,6 @@ async def _find_words(conn: Session, asked: Understood) -> _Found:
     )
 
 
-async def _find(embedder: Embedder | None, patience: float, asked: Understood) -> _Found:
-    if asked.mode == "semantic":
-        return _found(asked, None, await _by_meaning(asked, embedder))
-    return _found(asked, *await _by_both(asked, embedder, patience))
-
-
 def _found(
     asked: Understood, by_words: keyword.KeywordHits | None, by_meaning: list[semantic.Nearest] | None
 ) -> _Found:
@@ -239,7 +239,7 @@ def _found(
     if by_meaning:
         fits = [max(0.0, one.similarity) for one in by_meaning] if by_words is not None else None
         rankings.append(Ranking("semantic", [one.message_id for one in by_meaning], 1 - _WORDS_WEIGHT, fits))
-    fused = fuse_in_steps(rankings, {"keyword": _SHALLOW, "semantic": _NEAR})
+    fused = fuse_in_steps(rankings, _STEPS)
     by_words_alone = by_meaning is None or not by_meaning
     exact = by_words is None or by_words.total_is_exact
     total = max(len(fused), by_words.total if by_words else 0)
@@ -250,71 +250,93 @@ def _found(
     return _Found(fused, nearest, total, exact and not full, mode, deeper)
 
 
-async def _by_both(
-    asked: Understood, embedder: Embedder | None, patience: float
-) -> tuple[keyword.KeywordHits, list[semantic.Nearest] | None]:
-    meaning = asyncio.create_task(_unless_late(_by_meaning(asked, embedder), patience))
-    try:
+class _Ways:
+    """Finding by words and by meaning, over several looks: a deeper one asks for nothing that an earlier one has."""
+
+    def __init__(self, embedder: Embedder | None, patience: float) -> None:
+        self._embedder, self._patience = embedder, patience
+        self._by_words: keyword.KeywordHits | None = None
+        # None where there is no embedding to be had, or it is late.
+        self._by_meaning: list[semantic.Nearest] | None = None
+        self._embedding: list[float] = []
+        # How many messages by meaning were asked for.
+        self._meaning_depth = 0
+
+    async def find(self, asked: Understood) -> _Found:
+        """What is found as deep as *asked* looks."""
+        if asked.mode == "semantic":
+            await self._ask_meaning(asked)
+            return _found(asked, None, self._by_meaning)
+        meaning = asyncio.create_task(_unless_late(self._ask_meaning(asked), self._patience))
+        try:
+            words = self._by_words = self._by_words or await self._ask_words(asked)
+            await meaning
+        finally:
+            # Whatever ends the search, no session of it stays behind.
+            meaning.cancel()
+            await asyncio.gather(meaning, return_exceptions=True)
+        return _found(asked, words.first(asked.words_depth), self._by_meaning)
+
+    async def _ask_words(self, asked: Understood) -> keyword.KeywordHits:
+        """All that words bring: it is ranked whole, and having more of it told costs little."""
         async with asked.scope.reading() as conn:
-            found = await keyword.ask(conn, asked.scope, asked.plan, asked.narrowing, depth=asked.words_depth)
-        return await keyword.told(found, asked.plan), await meaning
-    finally:
-        # Whatever ends the search, no session of it stays behind.
-        meaning.cancel()
-        await asyncio.gather(meaning, return_exceptions=True)
+            found = await keyword.ask(conn, asked.scope, asked.plan, asked.narrowing, depth=DEEPEST)
+        return await keyword.told(found, asked.plan)
+
+    async def _ask_meaning(self, asked: Understood) -> None:
+        known = self._meaning_depth
+        if known >= asked.meaning_depth or (known and len(self._by_meaning or ()) < known):
+            return
+        self._meaning_depth = asked.meaning_depth
+        embedder = self._embedder or configured_embedder(asked.known.may_leave)
+        try:
+            # In a thread: the offline model computes, the remote one waits.
+            if not self._embedding:
+                vectors = await asyncio.to_thread(embedder.embed, [asked.parsed.text])
+                self._embedding = vectors[0].tolist()
+        except EmbeddingUnavailable as error:
+            log.warning("semantic search is off: %s", error)
+            return
+        async with asked.scope.reading() as conn:
+            self._by_meaning = await semantic.search(
+                conn, asked.scope, self._embedding, embedder.name, asked.narrowing, depth=asked.meaning_depth
+            )
 
 
-async def _by_meaning(asked: Understood, embedder: Embedder | None) -> list[semantic.Nearest] | None:
-    """None where there is no embedding to be had."""
-    embedder = embedder or configured_embedder(asked.known.may_leave)
-    try:
-        # In a thread: the offline model computes, the remote one waits.
-        vectors = await asyncio.to_thread(embedder.embed, [asked.parsed.text])
-    except EmbeddingUnavailable as error:
-        log.warning("semantic search is off: %s", error)
-        return None
-    async with asked.scope.reading() as conn:
-        return await semantic.search(
-            conn, asked.scope, vectors[0].tolist(), embedder.name, asked.narrowing, depth=asked.meaning_depth
-        )
-
-
-async def _unless_late(finding: Any, patience: float) -> list[semantic.Nearest] | None:
-    try:
+async def _unless_late(finding: Awaitable[None], patience: float) -> None:
+    with suppress(TimeoutError):
         async with asyncio.timeout(patience):
-            found: list[semantic.Nearest] | None = await finding
-            return found
-    except TimeoutError:
-        return None
+            await finding
 
 
-async def _arranged(conn: Session, asked: Understood, found: _Found) -> list[Folded]:
-    """What was found with its copies folded, and spread where that was asked for."""
+async def _arranged(conn: Session, asked: Understood, found: _Found, looked_up: dict[int, Candidate]) -> list[Folded]:
+    """What was found with its copies folded, and spread where that was asked for.
+
+    *looked_up* are those of which an earlier look knows; what this one comes to know is added.
+    """
     ids = [one.message_id for one in found.fused]
     if found.copies is not None:
-        known: dict[int, Candidate] = {}
         hits = [Folded(one, one, found.copies[one]) for one in ids]
     else:
+        new = [one for one in ids if one not in looked_up]
         # With the senders of those that will most likely be looked at.
-        known = await showing.candidates(conn, asked.scope, ids, ids[:_STEP] if asked.request.spread else ())
-        hits = folded(ids, known)
-    return await _spread(conn, asked, hits, known) if asked.request.spread else hits
+        looked_up |= await showing.candidates(conn, asked.scope, new, new[:_STEP] if asked.request.spread else ())
+        hits = folded(ids, looked_up)
+    return await _spread(conn, asked, hits, looked_up) if asked.request.spread else hits
 
 
 async def _spread(
-    conn: Session, asked: Understood, hits: Sequence[Folded], looked_up: Mapping[int, Candidate]
+    conn: Session, asked: Understood, hits: Sequence[Folded], looked_up: dict[int, Candidate]
 ) -> list[Folded]:
-    """*hits* spread, as far as the page and the question whether there is another one need.
-
-    *looked_up* are those of which more than the sender need not be asked.
-    """
+    """*hits* spread, as far as the page and the question whether there is another one need."""
     filters = (asked.parsed.filters, asked.request.filters)
     known = {message_id: one for message_id, one in looked_up.items() if one.sender is not None}
     kept: list[Folded] = []
     for start in range(0, len(hits), _STEP):
         ids = [hit.message_id for hit in hits[start : start + _STEP] if hit.message_id not in known]
         if ids:
-            known |= await showing.candidates(conn, asked.scope, ids, ids)
+            known |= (seen := await showing.candidates(conn, asked.scope, ids, ids))
+            looked_up |= seen
         kept = spread(
             hits[: start + _STEP],
             known,

@@ -52,14 +52,21 @@ def fuse(rankings: Sequence[Ranking], *, rrf_k: int = RRF_K) -> list[Fused]:
     return [Fused(one, scores[one], tuple(sorted(found_by[one]))) for one in order]
 
 
-def fuse_in_steps(rankings: Sequence[Ranking], steps: Mapping[str, int]) -> list[Fused]:
-    """Like `fuse`, but what is among the first of any ranking, *steps* of them by its name, comes before all else.
+def fuse_in_steps(rankings: Sequence[Ranking], steps: Sequence[Mapping[str, int]]) -> list[Fused]:
+    """Like `fuse`, but what is among the first of any ranking comes before all else: step by step, as many of each
+    ranking as a step says by its name.
 
     So the beginning is the same however deep the rankings go, and pages of it fit together.
     """
-    beginning = fuse([one.first(steps[one.name]) for one in rankings])
-    if all(len(one.message_ids) <= steps[one.name] for one in rankings):
-        # There is nothing beyond it.
-        return beginning
-    known = {one.message_id for one in beginning}
-    return [*beginning, *(one for one in fuse(rankings) if one.message_id not in known)]
+    fused: dict[int, Fused] = {}
+    for step in steps:
+        fused = _on_top(fused, fuse([one.first(step[one.name]) for one in rankings]))
+        if all(len(one.message_ids) <= step[one.name] for one in rankings):
+            # There is nothing beyond it.
+            return list(fused.values())
+    return list(_on_top(fused, fuse(rankings)).values())
+
+
+def _on_top(before: Mapping[int, Fused], found: Sequence[Fused]) -> dict[int, Fused]:
+    """What was *found* after what was found *before*, in their order."""
+    return {**before, **{one.message_id: one for one in found if one.message_id not in before}}

@@ -6,7 +6,7 @@ mailboxes, so that nobody's ranking tells about mail outside of what they may re
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from psycopg import AsyncConnection, AsyncCursor
@@ -32,13 +32,14 @@ SELECT * FROM mail_search.planned(
     %(silent)s::integer[], %(terms)s::text[], %(owns)s::text[], %(required)s::boolean[], %(alone)s::integer[],
     %(slots)s::text[], %(slot_terms)s::integer[], %(excluded)s::text[], %(question)s)
 """
+# In one row, which is less to go through than a thousand.
 _RANKED = """
-SELECT message_id, score, copies, total FROM mail_search.ranked(%s, %s, %s, %s, %s, %s, %s::integer[], %s, %s)
-ORDER BY place
+SELECT array_agg(f.message_id), array_agg(f.score), array_agg(f.copies), max(f.total)
+FROM (SELECT * FROM mail_search.ranked(%s, %s, %s, %s, %s, %s, %s::integer[], %s, %s) ORDER BY place) AS f
 """
 _BEST = """
-SELECT * FROM mail_search.best(
-    %s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s)
+SELECT array_agg(f.message_id), array_agg(f.score), array_agg(f.copies), max(f.total)
+FROM mail_search.best(%s::bigint[], %s, %s, %s, %s, %s, %s, %s, %s, %s::integer[], %s::bigint[], %s, %s, %s) AS f
 """
 
 
@@ -75,6 +76,10 @@ class KeywordHits:
     copies: tuple[int, ...] = ()
     total: int = 0
     total_is_exact: bool = True
+
+    def first(self, count: int) -> "KeywordHits":
+        """The best *count*, of as many in all."""
+        return replace(self, message_ids=self.message_ids[:count], fits=self.fits[:count], copies=self.copies[:count])
 
 
 async def plan(conn: AsyncConnection[TupleRow], scope: Scope, cut: Cut) -> tuple[KeywordPlan, Standing]:
@@ -123,21 +128,22 @@ async def ask(
         window = (scope.received_from, scope.received_until)
         looked_for = (list(plan.forms), CAPS, bigints(plan.expected), plan.small)
         values = [bigints(narrowing.folders), *window, *words, *looked_for, depth, folded]
-        return await conn.execute(_BEST, values, prepare=True)
-    return await conn.execute(_RANKED, [narrowing.parameter, *words, CAPS, depth, folded])
+        return await conn.execute(_BEST, values, prepare=True, binary=True)
+    return await conn.execute(_RANKED, [narrowing.parameter, *words, CAPS, depth, folded], binary=True)
 
 
 async def told(found: AsyncCursor[TupleRow], plan: KeywordPlan) -> KeywordHits:
     """What was asked for. Whoever shows a message reads it under row-level security and in scope once more."""
-    rows = await found.fetchall()
-    total = int(rows[0][3]) if rows else 0
+    row = await found.fetchone()
+    assert row is not None  # the function always gives one
+    ids, scores, copies, total = row
     whole = sum(plan.weights) or 1.0
     return KeywordHits(
-        message_ids=tuple(row[0] for row in rows),
-        fits=tuple(min(1.0, row[1] / whole) for row in rows),
-        copies=tuple(row[2] for row in rows),
-        total=total,
-        total_is_exact=total < CAP,
+        message_ids=tuple(ids or ()),
+        fits=tuple(min(1.0, score / whole) for score in scores or ()),
+        copies=tuple(copies or ()),
+        total=total or 0,
+        total_is_exact=(total or 0) < CAP,
     )
 
 

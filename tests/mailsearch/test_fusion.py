@@ -33,10 +33,12 @@ def test_no_message_is_lost() -> None:
 def test_the_beginning_of_a_fusion_is_the_same_however_deep_its_rankings_go() -> None:
     keyword = Ranking("keyword", range(100), 0.7, [1.0] * 100)
     semantic = Ranking("semantic", range(150, 50, -1), 0.3, [0.5] * 100)
-    steps = {"keyword": 20, "semantic": 10}
+    steps = [{"keyword": 20, "semantic": 10}, {"keyword": 40, "semantic": 10}]
     shallow = fuse_in_steps([keyword.first(20), semantic.first(10)], steps)
+    deeper = fuse_in_steps([keyword.first(40), semantic.first(10)], steps)
     deep = fuse_in_steps([keyword, semantic], steps)
-    assert deep[: len(shallow)] == shallow
+    assert deeper[: len(shallow)] == shallow
+    assert deep[: len(deeper)] == deeper
     assert [one.message_id for one in fuse([keyword, semantic])][: len(shallow)] != [one.message_id for one in shallow]
     assert sorted(one.message_id for one in deep) == list(range(151))
 
