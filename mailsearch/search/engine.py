@@ -43,8 +43,8 @@ _DEEPER = 400
 _NEAR = 100
 # In which order the depths of looks count, so that pages of shallow and of deep ones fit together.
 _STEPS = tuple({"keyword": words, "semantic": _NEAR} for words in (_SHALLOW, _DEEPER))
-# Hits whose senders are looked up at once.
-_STEP = 50
+# Of so many hits the senders are looked up at first: more than a page takes, unless mail of few fills it.
+_FIRST = 50
 # A word that is there says more than a meaning that is near. Measured on questions, paraphrases and questions in
 # another language, anything from 0.6 to 0.8 is as good as the better way or better for each of the three.
 _WORDS_WEIGHT = 0.7
@@ -319,8 +319,9 @@ async def _arranged(conn: Session, asked: Understood, found: _Found, looked_up: 
         hits = [Folded(one, one, found.copies[one]) for one in ids]
     else:
         new = [one for one in ids if one not in looked_up]
-        # With the senders of those that will most likely be looked at.
-        looked_up |= await showing.candidates(conn, asked.scope, new, new[:_STEP] if asked.request.spread else ())
+        # With the senders of those that will most likely be looked at: of all where an earlier look was not enough.
+        senders = new[: None if looked_up else _FIRST] if asked.request.spread else ()
+        looked_up |= await showing.candidates(conn, asked.scope, new, senders)
         hits = folded(ids, looked_up)
     return await _spread(conn, asked, hits, looked_up) if asked.request.spread else hits
 
@@ -332,13 +333,13 @@ async def _spread(
     filters = (asked.parsed.filters, asked.request.filters)
     known = {message_id: one for message_id, one in looked_up.items() if one.sender is not None}
     kept: list[Folded] = []
-    for start in range(0, len(hits), _STEP):
-        ids = [hit.message_id for hit in hits[start : start + _STEP] if hit.message_id not in known]
+    for end in (_FIRST, len(hits)):
+        ids = [hit.message_id for hit in hits[:end] if hit.message_id not in known]
         if ids:
             known |= (seen := await showing.candidates(conn, asked.scope, ids, ids))
             looked_up |= seen
         kept = spread(
-            hits[: start + _STEP],
+            hits[:end],
             known,
             by_thread=not any(one.threads or one.messages for one in filters),
             by_sender=not any(one.senders or one.messages for one in filters),
