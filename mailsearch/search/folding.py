@@ -2,28 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 # Hits of one thread, and of one sender whom nothing vouches for, in a result that is spread.
 MOST_ALIKE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What folding needs to know of a message."""
 
     message_id: int
     words_sha256: bytes
     thread_id: int
     received_at: datetime
+    authenticated: bool
     # None where it was not asked for.
     sender: str | None
-    authenticated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(NamedTuple):
     """A hit: the message where the words were written first, the best ranked of its copies, and how many there are."""
 
     message_id: int
@@ -33,17 +31,23 @@ class Folded:
 
 def folded(ranking: Iterable[int], candidates: Mapping[int, Candidate]) -> list[Folded]:
     """The messages of *ranking* in its order, each group of copies once, at the place of its best."""
-    groups: dict[object, list[Candidate]] = {}
+    groups: dict[object, tuple[Candidate, int, int]] = {}
     for message_id in ranking:
         candidate = candidates.get(message_id)
-        if candidate is not None:
-            # Messages without words have nothing in common.
-            key = candidate.words_sha256 or message_id
-            groups.setdefault(key, []).append(candidate)
-    return [
-        Folded(min((one.received_at, one.message_id) for one in group)[1], group[0].message_id, len(group))
-        for group in groups.values()
-    ]
+        if candidate is None:
+            continue
+        # Messages without words have nothing in common.
+        key = candidate.words_sha256 or message_id
+        first, best, copies = groups.get(key) or (candidate, message_id, 0)
+        if copies and _written(candidate) < _written(first):
+            first = candidate
+        groups[key] = first, best, copies + 1
+    return [Folded(first.message_id, best, copies) for first, best, copies in groups.values()]
+
+
+def _written(candidate: Candidate) -> tuple[datetime, int]:
+    """What decides which of several copies was written first."""
+    return candidate.received_at, candidate.message_id
 
 
 def spread(

@@ -8,6 +8,7 @@ where equal weights pull it to the middle.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 RRF_K = 60
 
@@ -27,8 +28,7 @@ class Ranking:
         return replace(self, message_ids=self.message_ids[:count], fits=self.fits[:count] if self.fits else self.fits)
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A message with its fused score and the names of the rankings that hold it."""
 
     message_id: int
@@ -42,14 +42,19 @@ def fuse(rankings: Sequence[Ranking], *, rrf_k: int = RRF_K) -> list[Fused]:
     Ties keep the order in which messages first appear, the ranking with the greatest weight first.
     """
     scores: dict[int, float] = {}
-    found_by: dict[int, list[str]] = {}
+    found_by: dict[int, tuple[str, ...]] = {}
     for ranking in sorted(rankings, key=lambda one: -one.weight):
+        alone, weight = (ranking.name,), ranking.weight
         fits = ranking.fits if ranking.fits is not None else [1.0] * len(ranking.message_ids)
-        for rank, (message_id, fit) in enumerate(zip(ranking.message_ids, fits, strict=True), 1):
-            scores[message_id] = scores.get(message_id, 0.0) + ranking.weight * fit / (rrf_k + rank)
-            found_by.setdefault(message_id, []).append(ranking.name)
-    order = sorted(scores, key=lambda message_id: -scores[message_id])
-    return [Fused(one, scores[one], tuple(sorted(found_by[one]))) for one in order]
+        for place, (message_id, fit) in enumerate(zip(ranking.message_ids, fits, strict=True), rrf_k + 1):
+            before = scores.get(message_id)
+            if before is None:
+                scores[message_id], found_by[message_id] = weight * fit / place, alone
+            else:
+                scores[message_id] = before + weight * fit / place
+                found_by[message_id] = tuple(sorted((*found_by[message_id], ranking.name)))
+    order = sorted(scores, key=scores.__getitem__, reverse=True)
+    return [Fused(one, scores[one], found_by[one]) for one in order]
 
 
 def fuse_in_steps(rankings: Sequence[Ranking], steps: Sequence[Mapping[str, int]]) -> list[Fused]:

@@ -91,11 +91,9 @@ async def candidates(
 ) -> dict[int, Candidate]:
     """What folding needs to know of the messages, of those in scope, and for spreading the *senders* of these."""
     statement, values = scope.statement(_CANDIDATES)
-    cursor = await conn.execute(statement, values | {"ids": bigints(ids), "senders": bigints(senders)}, prepare=True)
-    return {
-        message_id: Candidate(message_id, bytes(words), thread, received_at, sender, authenticated)
-        for message_id, words, thread, received_at, authenticated, sender in await cursor.fetchall()
-    }
+    asked = values | {"ids": bigints(ids), "senders": bigints(senders)}
+    cursor = await conn.execute(statement, asked, prepare=True, binary=True)
+    return {row[0]: Candidate(*row) for row in await cursor.fetchall()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def candidate(
     number: int, *, words: bytes = b"", thread: int = 0, sender: str = "", vouched: bool = False
 ) -> Candidate:
-    return Candidate(number, words, thread or number, START + timedelta(hours=number), sender, vouched)
+    return Candidate(number, words, thread or number, START + timedelta(hours=number), vouched, sender)
 
 
 def test_what_both_rankings_hold_goes_first() -> None:
