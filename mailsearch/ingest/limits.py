@@ -16,15 +16,16 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from mailsearch.hits import Block, Link, PartLinks, Region
+from mailsearch.hits import Authentication, Block, Link, PartLinks, Region
 from mailsearch.ingest import collecting, language, mime, minimal
-from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedMessage, ParsedText
+from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedAttachment, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30
 PARSE_SECONDS = 10.0
@@ -338,13 +339,18 @@ def _write(results: BinaryIO, value: tuple[str, object]) -> None:
     results.flush()
 
 
+def _as_call(kind: type[Any]) -> Callable[[Any], tuple[type[Any], tuple[Any, ...]]]:
+    """How a value of the data class *kind* is pickled: as a call of it, at a third of what the usual way costs."""
+    values = attrgetter(*(one.name for one in fields(kind)))
+    return lambda one: (kind, values(one))
+
+
 class _Pickler(pickle.Pickler):
-    # What a message has many of goes as a call of its class: a third of what the way of data classes costs.
+    # All that a message is made of.
     dispatch_table = copyreg.dispatch_table.copy() | {
-        Block: lambda one: (Block, (one.start, one.end, one.kind)),
-        Link: lambda one: (Link, (one.start, one.end, one.target)),
-        PartLinks: lambda one: (PartLinks, (one.kept, one.more)),
-        Region: lambda one: (Region, (one.start, one.end, one.kind, one.said_by)),
-        ParsedAddress: lambda one: (ParsedAddress, (one.role, one.name, one.address)),
-        Defect: lambda one: (Defect, (one.code, one.part, one.explanation)),
-    }
+        kind: _as_call(kind)
+        for kind in (
+            ParsedMessage, ParsedText, ParsedAttachment, ParsedAddress, Defect,
+            Authentication, Block, Link, PartLinks, Region,
+        )
+    }  # fmt: skip
