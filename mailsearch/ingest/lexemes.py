@@ -7,7 +7,8 @@ would cost more than all the rest of an import.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from struct import Struct, unpack
+from functools import lru_cache
+from struct import Struct, pack, unpack
 from typing import NamedTuple
 
 from mailsearch.terms import lexemes_and_places
@@ -70,7 +71,7 @@ def tokens(fields: Iterable[Field]) -> Tokens:
     before = places_of.get
     base = length = 0
     for field in fields:
-        lexemes, places = lexemes_and_places(field.text)
+        lexemes, places = (_of_participant if field.weight == "B" else lexemes_and_places)(field.text)
         if not places:
             base += _GAP
             continue
@@ -85,6 +86,12 @@ def tokens(fields: Iterable[Field]) -> Tokens:
         length += last
         base += last + _GAP
     return Tokens(places_of, length)
+
+
+# People write often.
+@lru_cache(5_000)
+def _of_participant(text: str) -> tuple[Sequence[str], Sequence[int]]:
+    return lexemes_and_places(text)
 
 
 def _take_far(
@@ -108,22 +115,20 @@ def _position(place: int) -> int:
 
 def index_line(found: Tokens, stems: Mapping[str, str]) -> IndexLine:
     """The line of *found*, with the stems of its words beside them."""
-    places_of = dict(found.places)
-    stemmed: dict[str, list[bytes]] = {}
-    for stem, places in zip(map(stems.get, found.places), found.places.values(), strict=True):
+    own = found.places
+    beside: dict[str, bytes] = {}
+    for stem, places in zip(map(stems.get, own), own.values(), strict=True):
         if stem:
-            stemmed.setdefault(stem, []).append(places)
-    for stem, several in stemmed.items():
-        if stem in places_of:
-            several.append(places_of[stem])
-        places_of[stem] = several[0] if len(several) == 1 else _merged(several)
+            known = beside.get(stem) or own.get(stem)
+            beside[stem] = _merged(known + places) if known else places
+    places_of = own | beside
     return _fitting(places_of, found.length)
 
 
-def _merged(several: Iterable[bytes]) -> bytes:
+def _merged(several: bytes) -> bytes:
     """Places of several lexemes in rising order. At one position one place counts, the one with the greater weight."""
-    by_position = {_position(place): place for place in sorted(unpacked(b"".join(several)))}
-    return b"".join([_PLACES[by_position[position]] for position in sorted(by_position)])
+    by_position = {place & _LAST_POSITION: place for place in sorted(unpacked(several))}
+    return pack(f">{len(by_position)}H", *map(by_position.__getitem__, sorted(by_position)))
 
 
 def _fitting(places_of: dict[str, bytes], length: int) -> IndexLine:
