@@ -258,8 +258,10 @@ def _copy_packed(cursor: CursorWrapper, table: str, rows: Iterable[bytes]) -> No
 def _incoming(cursor: CursorWrapper, table: str) -> Iterator[str]:
     """A table of this transaction for rows of *table*, which get there at the end; gives its columns."""
     columns = ", ".join(f'"{name}"' for name in _COLUMNS[table])
+    # What stays so short a time is pressed where it goes, not here.
     cursor.execute(
-        f"CREATE TEMP TABLE incoming_{table} ON COMMIT DROP AS SELECT {columns} FROM mailsearch_{table} WITH NO DATA"  # noqa: S608
+        f"CREATE TEMP TABLE incoming_{table} WITH (toast_tuple_target = 8160) ON COMMIT DROP"  # noqa: S608
+        f" AS SELECT {columns} FROM mailsearch_{table} WITH NO DATA"
     )
     yield columns
     more, values, source = _ADDED.get(table, ("", "", ""))
