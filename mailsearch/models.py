@@ -274,7 +274,7 @@ class Message(MailRow):
 
 
 class RawMessage(MailRow):
-    """The message as it came, byte for byte (zlib-compressed)."""
+    """The message as it came, byte for byte; `mailsearch.keeping` says how its row holds it."""
 
     mailbox = models.ForeignKey(Mailbox, models.CASCADE, db_constraint=False, db_index=False)
     message = models.OneToOneField(Message, models.CASCADE, primary_key=True, related_name="raw", db_constraint=False)

@@ -10,7 +10,6 @@ import email
 import html
 import re
 import sys
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.header import decode_header, make_header
@@ -26,6 +25,7 @@ from agentic.evaluation.remote import at_work
 from agentic.evaluation.report import BadInput, Gate, Report
 from agentic.progress import StageProgress
 from agentic.workers import in_worker
+from mailsearch import keeping
 from mailsearch.models import RawMessage
 
 _TAG = re.compile(r"<[^>]*>")
@@ -87,7 +87,7 @@ def _originals(corpora: Corpora, corpus: str) -> dict[int, list[str]]:
     scope = corpora.scope(corpus)
     with scope.reading_orm():
         rows = RawMessage.objects.filter(message__folder__in=scope.folder_ids).values_list("message_id", "data")
-        return {number: list(_said(email.message_from_bytes(zlib.decompress(data)))) for number, data in rows}
+        return {number: list(_said(email.message_from_bytes(keeping.came(bytes(data))))) for number, data in rows}
 
 
 def _said(mail: Mail) -> Iterator[str]:

@@ -6,12 +6,12 @@ the store: which hash is its identity, when it was received, which passages are 
 
 import hashlib
 import re
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from mailsearch import keeping
 from mailsearch.hits import PartText, Region
 from mailsearch.ingest import passages
 from mailsearch.ingest.bodies import SIGNATURES
@@ -52,7 +52,7 @@ class Draft:
     subject_key: bytes | None
     index: Tokens
     spans: list[Span]
-    # Compressed; None for messages inside others, whose bytes are in their container's.
+    # As its row keeps it; None for messages inside others, whose bytes are in their container's.
     raw: bytes | None
     defects: list[Defect] = field(default_factory=list)
     quarantined: bool = False
@@ -79,19 +79,12 @@ def draft(mail: RawMail, parsed: ParsedMessage, identity: bytes, now: datetime) 
     """The draft of a message that came by itself."""
     received = _received_at(mail, parsed, now)
     made = _draft(mail, parsed, identity, received)
-    made.raw = _compressed(mail.data)
+    made.raw = keeping.kept(mail.data)
     if mail.truncated:
         made.defects.append(Defect("too-large", "", "The message is larger than what is kept; its end was cut off."))
     if mail.unreadable:
         made.defects.append(Defect("unreadable", "", f"The file could not be read: {mail.unreadable}."))
     return made
-
-
-def _compressed(data: bytes) -> bytes:
-    # Tables of a size that suits a message: to clear the usual ones takes longer than to press most messages.
-    window, memory = (13, 6) if len(data) < 1 << 14 else (15, 8)
-    compressor = zlib.compressobj(1, zlib.DEFLATED, window, memory)
-    return compressor.compress(data) + compressor.flush()
 
 
 def bare(mail: RawMail, parsed: ParsedMessage, identity: bytes, now: datetime, reason: str) -> Draft:

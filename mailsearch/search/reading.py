@@ -3,7 +3,6 @@
 What is missing, out of scope, quarantined, deleted or erased is one answer: None.
 """
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
+from mailsearch import keeping
 from mailsearch.hits import AttachmentInfo, Block, Link, MessageHead, MessageText, PartLinks, PartText, Region
 from mailsearch.scope import Scope
 from mailsearch.search import heads
@@ -132,7 +132,7 @@ async def raw(scope: Scope, message_id: str) -> bytes | None:
     async with scope.reading() as conn:
         cursor = await conn.execute(sql.SQL(_RAW).format(condition), values | {"asked": _clean(message_id)})
         row = await cursor.fetchone()
-    return zlib.decompress(bytes(row[0])) if row else None
+    return keeping.came(bytes(row[0])) if row else None
 
 
 async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace | None:
@@ -141,7 +141,7 @@ async def attachment_place(scope: Scope, attachment_id: str) -> AttachmentPlace 
     async with scope.reading() as conn:
         cursor = await conn.execute(sql.SQL(_PLACE).format(condition), values | {"asked": _clean(attachment_id)})
         row = await cursor.fetchone()
-    return AttachmentPlace(zlib.decompress(bytes(row[0])), tuple(row[1]), *row[2:]) if row else None
+    return AttachmentPlace(keeping.came(bytes(row[0])), tuple(row[1]), *row[2:]) if row else None
 
 
 async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]) -> dict[int, MessageText]:
