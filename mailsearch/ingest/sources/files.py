@@ -35,12 +35,15 @@ def read_message(
     data, unreadable = b"", ""
     try:
         # O_NOFOLLOW: what was a file when it was listed may be a link now.
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
             # Room for the largest message is made only where the file has grown since it was listed.
             expected = min(status.st_size, LARGEST_MESSAGE) + 1
-            data = file.read(expected)
+            data = _read(file, expected)
             if len(data) == expected <= LARGEST_MESSAGE:
-                data += file.read(LARGEST_MESSAGE + 1 - expected)
+                data += _read(file, LARGEST_MESSAGE + 1 - expected)
+        finally:
+            os.close(file)
     except OSError as error:
         unreadable = error.strerror or type(error).__name__
     return RawMail(
@@ -53,3 +56,12 @@ def read_message(
         truncated=len(data) > LARGEST_MESSAGE,
         unreadable=unreadable,
     )
+
+
+def _read(file: int, most: int) -> bytes:
+    """So many bytes of *file*, or those up to its end. A file object would take longer to make than to read."""
+    pieces: list[bytes] = []
+    while most and (piece := os.read(file, most)):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
