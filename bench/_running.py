@@ -1,5 +1,6 @@
 """Starts `bench._importing` as a process with a data folder of its own."""
 
+import compileall
 import json
 import os
 import subprocess
@@ -8,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 _LONGEST = 7_200
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def compile_packages() -> None:
+    """Have bytecode beside the modules, as an installation has it: a start that is measured compiles nothing."""
+    for package in ("agentic", "bench", "mailsearch"):
+        compileall.compile_dir(_ROOT / package, quiet=2)
 
 
 def command(folder: Path, store: str, *options: str) -> dict[str, Any]:
@@ -15,7 +23,7 @@ def command(folder: Path, store: str, *options: str) -> dict[str, Any]:
     return {
         "args": [sys.executable, "-m", "bench._importing", str(folder / "mail"), *options],
         "env": {**os.environ, "PM_DATA": str(folder / store), "PM_DATABASE_URL": "", "PM_DATABASE_NAME": "bench"},
-        "cwd": Path(__file__).resolve().parents[1],
+        "cwd": _ROOT,
         "stdout": subprocess.PIPE,
     }
 

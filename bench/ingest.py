@@ -24,6 +24,7 @@ MESSAGES = int(os.environ.get("BENCH_MESSAGES", "10000"))
 
 def run(messages: int = MESSAGES) -> Mapping[str, object]:
     """The figures over *messages* generated messages; `ratio` is ours without attachments over notmuch's."""
+    _running.compile_packages()
     # Short, since a socket stands in it.
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
