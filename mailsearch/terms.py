@@ -130,7 +130,7 @@ def lexemes_and_places(text: str) -> tuple[list[str], list[int]]:
     return lexemes, places
 
 
-@lru_cache(50_000)
+@lru_cache(40_000)
 def _pieces(token: str) -> tuple[Sequence[str], Sequence[int]]:
     """An identifier whole, joined, by segments and by parts; of each the position of its first part, from 1."""
     parts = [(match.group(), match.start()) for match in _PART.finditer(token)]

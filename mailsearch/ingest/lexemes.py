@@ -89,7 +89,7 @@ def tokens(fields: Iterable[Field]) -> Tokens:
 
 
 # People write often.
-@lru_cache(5_000)
+@lru_cache(2_000)
 def _of_participant(text: str) -> tuple[Sequence[str], Sequence[int]]:
     return lexemes_and_places(text)
 
