@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from mailsearch.hits import Excerpt, PartText, Region
@@ -152,8 +153,12 @@ def _beginning_of_word(lexemes: Iterable[str]) -> re.Pattern[str] | None:
     chosen = list(lexemes)
     if not all(len(one) > 2 for one in chosen):
         return None
+    return _beginning_with(frozenset([one[0] for one in chosen]))
+
+
+@lru_cache(1_000)
+def _beginning_with(letters: frozenset[str]) -> re.Pattern[str]:
     # What a word can't begin with is named: a class of all beyond ASCII takes longer to compile than a page to make.
-    letters = {one[0] for one in chosen}
     others = "".join(re.escape(chr(code)) for code in range(128) if chr(code) not in letters)
     return re.compile(rf"[^{others}](?<![^\W_].)[^\W_]*", re.DOTALL)
 
