@@ -241,8 +241,8 @@ def prepares(
 
 
 def _from_json(data: str | bytes) -> Any:
-    """What `json.loads` reads, which first looks for the encoding: the server's is known."""
-    return _DECODER.decode(data if isinstance(data, str) else data.decode())
+    """What `json.loads` reads, which first looks for encoding and white space: the server's have none around them."""
+    return _DECODER.raw_decode(data if isinstance(data, str) else data.decode())[0]
 
 
 async def _warm(conn: AsyncConnection[TupleRow]) -> None:
