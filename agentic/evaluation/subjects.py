@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from agentic import versions
+from agentic.evaluation.noting import noting
 from agentic.evaluation.report import BadInput, Report
 
 SUBJECTS = ("faults", "injections", "questions", "support", "twins", "verifier")
@@ -71,5 +72,6 @@ def _results(subject: str, options: Mapping[str, Any]) -> Path | None:
 
 def _run(subject: str, file: Path, options: Mapping[str, Any]) -> Report:
     module = importlib.import_module(f"agentic.evaluation.{subject}")
-    report: Report = module.run(file, options)
+    with noting(options.get("results")):
+        report: Report = module.run(file, options)
     return report
