@@ -15,7 +15,6 @@ import select
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from operator import attrgetter
@@ -25,6 +24,7 @@ from typing import Any, BinaryIO
 
 from mailsearch.hits import Authentication, Block, Link, PartLinks, Region
 from mailsearch.ingest import collecting, language, mime, minimal
+from mailsearch.ingest.allowance import Allowance
 from mailsearch.ingest.parsed import Defect, ParsedAddress, ParsedAttachment, ParsedMessage, ParsedText
 
 MEMORY = 1 << 30
@@ -56,8 +56,8 @@ class _ChildGoneError(Exception):
 class Worker:
     """A child process that parses messages. Not for use by several threads at once. Close it, or use it in `with`.
 
-    *parse_seconds* bound headers and bodies of one message, *attachment_seconds* all its attachments. In *models* the
-    model of languages may be laid out.
+    *parse_seconds* bound headers and bodies of one message, *attachment_seconds* all its attachments: processor time of
+    the child, which on a busy machine may take a while. In *models* the model of languages may be laid out.
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class Worker:
 
     def _together(self, raws: Sequence[bytes], trusted: str, read_attachments: bool) -> list[ParsedMessage] | None:
         """All of *raws* parsed in one go; None where that failed."""
-        deadline = time.monotonic() + self._parse_seconds
+        child = self._running(len(raws))
+        allowed = Allowance(child.pid, self._parse_seconds)
         try:
-            child = self._running(len(raws))
             request = ("messages", raws, trusted, read_attachments)
-            self._send(child, pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL), deadline)
-            kind, value = self._receive(child, deadline)
+            self._send(child, pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL), allowed)
+            kind, value = self._receive(child, allowed)
         except _ChildGoneError:
             self.close()
             return None
@@ -149,16 +149,16 @@ class Worker:
     ) -> ParsedMessage | None:
         """One try; None where an attachment ended the child, which *unreadable* then names."""
         attachment = -1
-        deadline = time.monotonic() + self._parse_seconds
+        child = self._running()
+        allowed = Allowance(child.pid, self._parse_seconds)
         try:
-            child = self._running()
-            self._send(child, pickle.dumps(("message", raw, trusted, read_attachments, unreadable)), deadline)
+            self._send(child, pickle.dumps(("message", raw, trusted, read_attachments, unreadable)), allowed)
             while True:
-                kind, value = self._receive(child, deadline)
+                kind, value = self._receive(child, allowed)
                 if kind == "message":
                     return value if isinstance(value, ParsedMessage) else minimal.message(raw, "crashed")
                 if attachment < 0:
-                    deadline = max(deadline, time.monotonic()) + self._attachment_seconds
+                    allowed.add(self._attachment_seconds)
                 attachment = int(str(value))
         except _ChildGoneError as gone:
             self.close()
@@ -191,11 +191,11 @@ class Worker:
         self._served += messages
         return self._child
 
-    def _send(self, child: subprocess.Popen[bytes], data: bytes, deadline: float) -> None:
+    def _send(self, child: subprocess.Popen[bytes], data: bytes, allowed: Allowance) -> None:
         descriptor = _pipe(child.stdin).fileno()
         view = memoryview(_LENGTH.pack(len(data)) + data)
         while view:
-            _wait(descriptor, deadline, writing=True)
+            _wait(descriptor, allowed, writing=True)
             try:
                 view = view[os.write(descriptor, view[: 1 << 20]) :]
             except BlockingIOError:
@@ -203,17 +203,17 @@ class Worker:
             except OSError as error:
                 raise _ChildGoneError("crashed") from error
 
-    def _receive(self, child: subprocess.Popen[bytes], deadline: float) -> tuple[str, object]:
-        (length,) = _LENGTH.unpack(self._read(child, _LENGTH.size, deadline))
+    def _receive(self, child: subprocess.Popen[bytes], allowed: Allowance) -> tuple[str, object]:
+        (length,) = _LENGTH.unpack(self._read(child, _LENGTH.size, allowed))
         if length > self._memory:
             raise _ChildGoneError("crashed")
-        return _loads(self._read(child, length, deadline))
+        return _loads(self._read(child, length, allowed))
 
-    def _read(self, child: subprocess.Popen[bytes], count: int, deadline: float) -> bytes:
+    def _read(self, child: subprocess.Popen[bytes], count: int, allowed: Allowance) -> bytes:
         descriptor = _pipe(child.stdout).fileno()
         pieces: list[bytes] = []
         while count:
-            _wait(descriptor, deadline, writing=False)
+            _wait(descriptor, allowed, writing=False)
             try:
                 piece = os.read(descriptor, min(count, 1 << 20))
             except BlockingIOError:
@@ -243,11 +243,11 @@ def _pipe(pipe: "io.BufferedWriter | BinaryIO | object") -> BinaryIO:
     return pipe  # type: ignore[return-value]
 
 
-def _wait(descriptor: int, deadline: float, *, writing: bool) -> None:
-    left = deadline - time.monotonic()
-    ready = select.select([] if writing else [descriptor], [descriptor] if writing else [], [], max(left, 0))
-    if not any(ready):
-        raise _ChildGoneError("timed_out")
+def _wait(descriptor: int, allowed: Allowance, *, writing: bool) -> None:
+    for_writing, for_reading = ([descriptor], []) if writing else ([], [descriptor])
+    while not any(select.select(for_reading, for_writing, [], allowed.wait_seconds)):
+        if allowed.over:
+            raise _ChildGoneError("timed_out")
 
 
 class _Unpickler(pickle.Unpickler):
