@@ -11,6 +11,14 @@ def read(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
+def text(mail: bytes) -> bytes:
+    """What the first text of *mail* says."""
+    first = next(part for part in message_from_bytes(mail).walk() if part.get_content_maintype() == "text")
+    decoded = first.get_payload(decode=True)
+    assert isinstance(decoded, bytes)
+    return decoded
+
+
 def test_benchmark_mail_is_the_same_each_time_and_no_message_twice(tmp_path: Path) -> None:
     count = 2 * len(list(SAMPLE.rglob("*.eml"))) + 5
     for name in ("one", "other"):
@@ -19,6 +27,7 @@ def test_benchmark_mail_is_the_same_each_time_and_no_message_twice(tmp_path: Pat
     mails = read(tmp_path / "one")
     assert mails == read(tmp_path / "other")
     assert len(set(mails)) == count
+    assert len({text(mail) for mail in mails}) == count
     known = {message_from_bytes(mail)["Message-ID"] for mail in mails}
     answers = [message_from_bytes(mail)["In-Reply-To"] for mail in mails]
     assert sum(one in known for one in answers if one) > count / 4
