@@ -1,7 +1,8 @@
 """A folder of mail for benchmarks: the sample's messages recombined, so that no two say the same.
 
 Each round through the sample gives all Message-IDs an ending of its own, so its threads are threads again; each text
-and HTML of a message gets the same paragraph of another mixed in. The same seed gives the same files.
+and HTML of a message gets the same paragraph of another mixed in. Every few rounds other people write, at the same
+domains, for the mail of years is not that of fifty people. The same seed gives the same files.
 """
 
 import binascii
@@ -18,6 +19,10 @@ from pathlib import Path
 SAMPLE = Path(__file__).resolve().parents[1] / "sample" / "mail"
 _ID_FIELDS = re.compile(rb"(?im)^(?:message-id|in-reply-to|references):(?:.*(?:\r?\n[ \t].*)*)")
 _DOMAIN = re.compile(rb"@([\w.-]+>)")
+_PEOPLE_FIELDS = re.compile(rb"(?im)^(?:from|to|cc|sender|reply-to):(?:.*(?:\r?\n[ \t].*)*)")
+_ADDRESS = re.compile(rb"([\w.+-]+)@([\w-]+\.[\w.-]+)")
+# After so many rounds the people change.
+_ROUNDS_OF_PEOPLE = 10
 _SHORTEST = 40
 # As much as tells messages apart: with more of it they would no longer be as long as the sample is.
 _MIXED_IN = 1
@@ -58,10 +63,17 @@ def write_corpus(folder: Path, count: int, seed: int = 7) -> int:
         turn, place = divmod(number, len(originals))
         mixed = [*draw.sample(paragraphs, _MIXED_IN), f"Reference {number}"]
         raw = originals[place].with_paragraphs(mixed)
-        raw = _ID_FIELDS.sub(lambda match: _DOMAIN.sub(rb"@r%d.\1" % turn, match[0]), raw)  # noqa: B023
+        head, blank, rest = raw.partition(b"\n\n")
+        raw = _changed(_PEOPLE_FIELDS, _ADDRESS, rb"\1.%d@\2" % (turn // _ROUNDS_OF_PEOPLE), head) + blank + rest
+        raw = _changed(_ID_FIELDS, _DOMAIN, rb"@r%d.\1" % turn, raw)
         (folder / f"{number:06}.eml").write_bytes(raw)
         written += len(raw)
     return written
+
+
+def _changed(fields: re.Pattern[bytes], name: re.Pattern[bytes], changed: bytes, raw: bytes) -> bytes:
+    """*raw* with each *name* in its *fields* changed."""
+    return fields.sub(lambda match: name.sub(changed, match[0]), raw)
 
 
 def _taken_apart(raw: bytes) -> _Original:

@@ -1,6 +1,7 @@
 """The mail that benchmarks take in."""
 
 from email import message_from_bytes
+from email.utils import getaddresses
 from pathlib import Path
 
 from bench import _recombined, search_quality
@@ -31,6 +32,18 @@ def test_benchmark_mail_is_the_same_each_time_and_no_message_twice(tmp_path: Pat
     known = {message_from_bytes(mail)["Message-ID"] for mail in mails}
     answers = [message_from_bytes(mail)["In-Reply-To"] for mail in mails]
     assert sum(one in known for one in answers if one) > count / 4
+
+
+def test_other_people_write_after_some_rounds(tmp_path: Path) -> None:
+    rounds = len(list(SAMPLE.rglob("*.eml")))
+    write_corpus(tmp_path, 11 * rounds)
+    mails = [message_from_bytes(mail) for mail in read(tmp_path)]
+    first, last = (
+        {getaddresses(one.get_all("from", []))[0][1] for one in some} for some in (mails[:rounds], mails[-rounds:])
+    )
+    assert len(first) == len(last) > 20
+    assert not first & last
+    assert {one.rpartition("@")[2] for one in first} == {one.rpartition("@")[2] for one in last}
 
 
 def test_recombined_messages_are_the_same_each_time_and_answer_each_other() -> None:
