@@ -1,18 +1,20 @@
 """A folder of mail for benchmarks: the sample's messages recombined, so that no two say the same.
 
 Each round through the sample gives all Message-IDs an ending of its own, so its threads are threads again; each text
-and HTML of a message gets the same paragraph of another mixed in. Every few rounds other people write, at the same
-domains, for the mail of years is not that of fifty people. The same seed gives the same files.
+and HTML of a message gets the same paragraph of another mixed in. As in mail of years, a round comes some weeks after
+the one before it, and every few rounds other people write, at the same domains. The same seed gives the same files.
 """
 
 import binascii
 import email
 import random
 import re
-from collections.abc import Iterator, Sequence
+from calendar import month_abbr
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from email.message import Message
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 
@@ -23,6 +25,12 @@ _PEOPLE_FIELDS = re.compile(rb"(?im)^(?:from|to|cc|sender|reply-to):(?:.*(?:\r?\
 _ADDRESS = re.compile(rb"([\w.+-]+)@([\w-]+\.[\w.-]+)")
 # After so many rounds the people change.
 _ROUNDS_OF_PEOPLE = 10
+_DATED_FIELDS = re.compile(rb"(?im)^(?:date|received):(?:.*(?:\r?\n[ \t].*)*)")
+_DAY = re.compile(
+    rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d{1,2} (?:%b) \d{4})" % b"|".join(map(str.encode, month_abbr[1:]))
+)
+# The last round keeps its dates, which are no more than a few years old: a hundred thousand messages take twenty years.
+_APART = timedelta(days=20)
 _SHORTEST = 40
 # As much as tells messages apart: with more of it they would no longer be as long as the sample is.
 _MIXED_IN = 1
@@ -58,22 +66,29 @@ def write_corpus(folder: Path, count: int, seed: int = 7) -> int:
     raws = [path.read_bytes().replace(b"\r\n", b"\n") for path in sorted(SAMPLE.rglob("*.eml"))]
     originals = [_taken_apart(raw) for raw in raws]
     paragraphs = sorted({paragraph for raw in raws for paragraph in _paragraphs(raw)})
-    written = 0
+    written, rounds = 0, -(-count // len(originals))
     for number in range(count):
         turn, place = divmod(number, len(originals))
         mixed = [*draw.sample(paragraphs, _MIXED_IN), f"Reference {number}"]
         raw = originals[place].with_paragraphs(mixed)
         head, blank, rest = raw.partition(b"\n\n")
-        raw = _changed(_PEOPLE_FIELDS, _ADDRESS, rb"\1.%d@\2" % (turn // _ROUNDS_OF_PEOPLE), head) + blank + rest
-        raw = _changed(_ID_FIELDS, _DOMAIN, rb"@r%d.\1" % turn, raw)
+        head = _changed(_PEOPLE_FIELDS, _ADDRESS, rb"\1.%d@\2" % (turn // _ROUNDS_OF_PEOPLE), head)
+        head = _changed(_DATED_FIELDS, _DAY, partial(_earlier, (rounds - 1 - turn) * _APART), head)
+        raw = _changed(_ID_FIELDS, _DOMAIN, rb"@r%d.\1" % turn, head + blank + rest)
         (folder / f"{number:06}.eml").write_bytes(raw)
         written += len(raw)
     return written
 
 
-def _changed(fields: re.Pattern[bytes], name: re.Pattern[bytes], changed: bytes, raw: bytes) -> bytes:
+def _changed(
+    fields: re.Pattern[bytes], name: re.Pattern[bytes], changed: bytes | Callable[[re.Match[bytes]], bytes], raw: bytes
+) -> bytes:
     """*raw* with each *name* in its *fields* changed."""
     return fields.sub(lambda match: name.sub(changed, match[0]), raw)
+
+
+def _earlier(by: timedelta, day: re.Match[bytes]) -> bytes:
+    return f"{datetime.strptime(day[1].decode(), '%d %b %Y') - by:%a, %d %b %Y}".encode()
 
 
 def _taken_apart(raw: bytes) -> _Original:

@@ -1,7 +1,9 @@
 """The mail that benchmarks take in."""
 
+from datetime import timedelta
 from email import message_from_bytes
-from email.utils import getaddresses
+from email.utils import getaddresses, parsedate_to_datetime
+from itertools import pairwise
 from pathlib import Path
 
 from bench import _recombined, search_quality
@@ -32,6 +34,19 @@ def test_benchmark_mail_is_the_same_each_time_and_no_message_twice(tmp_path: Pat
     known = {message_from_bytes(mail)["Message-ID"] for mail in mails}
     answers = [message_from_bytes(mail)["In-Reply-To"] for mail in mails]
     assert sum(one in known for one in answers if one) > count / 4
+
+
+def test_a_round_comes_some_weeks_after_the_one_before(tmp_path: Path) -> None:
+    originals = [message_from_bytes(path.read_bytes())["Date"] for path in sorted(SAMPLE.rglob("*.eml"))]
+    write_corpus(tmp_path, 3 * len(originals))
+    dates = [parsedate_to_datetime(message_from_bytes(mail)["Date"]) for mail in read(tmp_path)]
+    rounds = [dates[start : start + len(originals)] for start in range(0, len(dates), len(originals))]
+    assert rounds[2] == list(map(parsedate_to_datetime, originals))
+    assert all(
+        later - earlier == timedelta(days=20)
+        for before, after in pairwise(rounds)
+        for earlier, later in zip(before, after, strict=True)
+    )
 
 
 def test_other_people_write_after_some_rounds(tmp_path: Path) -> None:
