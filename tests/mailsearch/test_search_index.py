@@ -95,10 +95,11 @@ def test_a_common_word_is_capped_and_says_so(owner_conninfo: str) -> None:
     assert result.hits[0].head.subject == "Filling 1"
 
 
-def test_a_common_word_is_looked_for_week_by_week_and_the_newest_are_found(owner_conninfo: str) -> None:
-    """Also in scopes and under filters that leave out most of the newest."""
+@pytest.mark.parametrize("apart", [200, 5_000], ids=["by weeks", "by the moment"])
+def test_of_a_common_word_the_newest_are_found(owner_conninfo: str, apart: int) -> None:
+    """Also in scopes and under filters that leave out most of the newest. In mail of many years weeks cost too much."""
     office = Office()
-    scope = fill(owner_conninfo, office, "big", share=MANY, apart=200)
+    scope = fill(owner_conninfo, office, "big", share=MANY, apart=apart)
     counting.count_new(office.mailbox("big"))
     with psycopg.connect(owner_conninfo) as conn:
         conn.execute(
@@ -108,10 +109,29 @@ def test_a_common_word_is_looked_for_week_by_week_and_the_newest_are_found(owner
     found = find(scope, "common", limit=100, cursor=encode(700, fingerprint(scope, SearchRequest("common", "keyword"))))
     assert [hit.head.subject for hit in found.hits] == [f"Filling {5 * n}" for n in range(701, 801)]
     assert (found.total, found.total_is_exact) == (800, True)
-    until = replace(scope, received_until=datetime.now(UTC) - timedelta(minutes=200 * 1_001))
+    until = replace(scope, received_until=datetime.now(UTC) - timedelta(minutes=apart * 1_001))
     assert [hit.head.subject for hit in find(until, "common", limit=2).hits] == ["Filling 1005", "Filling 1010"]
     everywhere = find(office.scope("big"), "common", limit=1)
     assert (everywhere.hits[0].head.subject, everywhere.total_is_exact) == ("Filling 1", False)
+
+
+def test_of_several_terms_the_newest_are_found_however_they_are_looked_for(owner_conninfo: str) -> None:
+    scope = fill(owner_conninfo, Office(), "big", share=MANY, apart=5_000)
+    of_scope = scope.binding().settings
+    found = {}
+    with psycopg.connect(dsn(), autocommit=True) as conn, conn.transaction():
+        conn.execute(
+            "SELECT set_config('app.tenant', %s, true), set_config('app.mailboxes', %s, true)",
+            [of_scope["app.tenant"], of_scope["app.mailboxes"]],
+        )
+        for expected in (1, MANY, 3 * MANY):
+            found[expected] = conn.execute(
+                "SELECT message_id, points FROM mail_search.newest(%s, NULL, NULL, '''common''', NULL, '''common''',"
+                " '{''common'',''word3''}', '{1,5}', '{1,1}', 2500, %s, false) ORDER BY received_at DESC LIMIT 2500",
+                [list(scope.folder_ids), expected],
+            ).fetchall()
+    assert len(found[1]) == 2_500
+    assert found[1] == found[MANY] == found[3 * MANY]
 
 
 def test_words_follow_their_message() -> None:
