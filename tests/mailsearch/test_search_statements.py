@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
+from psycopg import AsyncCursor
 from psycopg.rows import TupleRow
 
 from mailsearch.hits import SearchRequest
@@ -28,6 +29,7 @@ from mailsearch.sessions import bound, dsn, pool, unbound
 from mailsearch.terms import dictionaries
 from tests.mailsearch.posting import START, Letter, Office
 from tests.mailsearch.test_search_index import MANY, fill, uses
+from tests.mailsearch.test_search_scope import Compass
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _APART = """
@@ -195,3 +197,24 @@ def test_facts_beside_the_words_are_those_of_the_message_whatever_happens_to_it(
                 Message.objects.filter(pk=posted[0].pk).update(**change)
             assert conn.execute(_APART, [office.tenant.pk]).fetchone() == (0,)
             assert _total(scope) == left
+
+
+def test_a_deeper_look_does_not_ask_for_the_words_again(owner_conninfo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where mail of one thread fills what is looked at first."""
+    office = Office()
+    fill(owner_conninfo, office, "big", share=MANY)
+    # A word among so many is worth less, so it is not among the first hundreds.
+    long = "common " + "filling " * 3_000
+    (rest,) = office.post("big", Letter(long, received_at=timezone.now() - timedelta(minutes=700)))
+    asked, execute = list[str](), AsyncCursor.execute
+
+    async def noting(cursor: Any, query: Any, *values: Any, **named: Any) -> Any:
+        asked.append(query if isinstance(query, str) else "")
+        return await execute(cursor, query, *values, **named)
+
+    monkeypatch.setattr(AsyncCursor, "execute", noting)
+    request = SearchRequest("common", spread=True, limit=10)
+    found = async_to_sync(engine.search)(office.scope("big"), request, embedder=Compass())
+    assert [hit.head.subject for hit in found.hits][:3] == ["Filling 1", "Filling 2", "Filling 3"]
+    assert found.hits[3].head.message_id == rest.public_id
+    assert sum("mail_search.best(" in one for one in asked) == 1
