@@ -18,6 +18,8 @@ LENGTH = 320
 # Characters of a part that are looked through for words.
 _LOOKED_THROUGH = 300_000
 _MOST_MATCHES = 3_000
+# Of as many characters one at most is none of ASCII where words that hold such ones are looked for one by one.
+_FEW = 8
 _WORD = re.compile(r"[^\W_]+")
 _OTHER_LETTERS = re.compile(r"[^\W\x00-\x7f]+")
 # The end of a sentence with what parts it from the next one. All that it may begin with is one set, so that whatever
@@ -52,7 +54,7 @@ class _Sentence(NamedTuple):
     part: PartText
     start: int
     end: int
-    matches: tuple[Match, ...]
+    matches: Sequence[Match]
     lexemes: frozenset[str]
     worth: float
     # Where sentences of the part begin, as far as its matches reach and a little beyond.
@@ -67,8 +69,15 @@ class Words:
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         self.weights = weights
-        self._beginnings = _shortest(weights)
+        chosen = _shortest(weights)
+        # What else there is begins words that hold other letters than those of ASCII, which are found anyway.
+        self._plain = [one.encode() for one in chosen if one.isascii()]
         self._beginning = _beginning_of_word(weights)
+        # How words begin whose first other letter comes before the lexeme ends, where that is all that can match.
+        self._broken: set[bytes] | None = None
+        if self._beginning is not None and len(self._plain) == len(chosen):
+            self._broken = {one[:end] + b"?" for one in self._plain for end in range(1, len(one))}
+            self._first = {chr(one[0]) for one in self._plain}
         self._known: dict[str, Sequence[Match]] = {}
 
     def matches(self, text: str) -> list[Match]:
@@ -76,7 +85,8 @@ class Words:
         found: list[Match] = []
         if not self.weights:
             return found
-        text = text[:_LOOKED_THROUGH]
+        if len(text) > _LOOKED_THROUGH:
+            text = text[:_LOOKED_THROUGH]
         for start in self._likely(text):
             word = _WORD.match(text, start)
             if word is None:
@@ -89,35 +99,40 @@ class Words:
                 break
         return found
 
-    def _likely(self, text: str) -> Iterable[int]:
+    def _likely(self, text: str) -> Sequence[int]:
         """Where words of *text* begin that begin with one of the lexemes, or hold a letter that folds to others.
 
         No more can match. Far fewer than all words, which cost more to look at one by one than to look for what they
         may begin with.
         """
-        lower = text.lower()
-        if len(lower) != len(text):
-            return [word.start() for word in _WORD.finditer(text)]
-        starts: set[int] = set()
-        for lexeme in self._beginnings:
-            at = lower.find(lexeme)
-            while at >= 0:
-                if not at or not lower[at - 1].isalnum():
-                    starts.add(at)
-                at = lower.find(lexeme, at + 1)
-        if not text.isascii():
-            starts.update(self._beyond_ascii(lower))
-        return sorted(starts)
+        # One byte for each character; what is none of ASCII is a question mark.
+        lower = text.encode("ascii", "replace").lower()
+        starts = _beginnings(text, lower, self._plain)
+        others = lower.count(b"?")
+        if others:
+            few = self._broken is not None and others * _FEW < len(text)
+            starts += self._folding(text, lower) if few else self._beyond_ascii(text)
+        return sorted(set(starts)) if len(starts) > 1 else starts
 
-    def _beyond_ascii(self, lower: str) -> Iterator[int]:
+    def _folding(self, text: str, lower: bytes) -> list[int]:
+        """Where words begin as a lexeme does up to their first letter that is none of ASCII."""
+        starts = _beginnings(text, lower, self._broken or ())
+        at = lower.find(b"?")
+        while at >= 0:
+            if (not at or not text[at - 1].isalnum()) and _first_folded(text[at]) in self._first:
+                starts.append(at)
+            at = lower.find(b"?", at + 1)
+        return starts
+
+    def _beyond_ascii(self, text: str) -> Iterator[int]:
         """Where words begin that hold another letter than those of ASCII, as far as their first one lets them match."""
         if self._beginning is not None:
-            for word in self._beginning.finditer(lower):
+            for word in self._beginning.finditer(text):
                 if not word[0].isascii():
                     yield word.start()
             return
-        for found in _OTHER_LETTERS.finditer(lower):
-            yield _start_of_word(lower, found.start())
+        for found in _OTHER_LETTERS.finditer(text):
+            yield _start_of_word(text, found.start())
 
 
 def excerpts(
@@ -128,14 +143,33 @@ def excerpts(
     *nearest* is the passage that semantic search found. A message without any match shows how its body begins.
     """
     found = {part.name: words.matches(part.text) for part in parts}
+    if nearest is None and not any(found.values()):
+        return _beginning(parts)
     chosen: list[Excerpt] = []
     for sentence in _best(parts, found, words.weights, limit if nearest is None else limit - 1):
         if not _overlaps(chosen, sentence.part.name, sentence.start, sentence.end):
             chosen.append(_around(sentence, found[sentence.part.name]))
-    near = _nearest(parts, nearest, found, words.weights)
+    near = _nearest(parts, nearest, found, words.weights) if nearest is not None else None
     if near is not None and not _overlaps(chosen, near.part, near.start, near.end):
         chosen.append(near)
     return tuple(chosen) or _beginning(parts)
+
+
+def _beginnings(text: str, lower: bytes, beginnings: Iterable[bytes]) -> list[int]:
+    """Where words of *text* begin with one of *beginnings*, as *lower* has them."""
+    starts = []
+    for beginning in beginnings:
+        at = lower.find(beginning)
+        while at >= 0:
+            if not at or not text[at - 1].isalnum():
+                starts.append(at)
+            at = lower.find(beginning, at + 1)
+    return starts
+
+
+@lru_cache(10_000)
+def _first_folded(letter: str) -> str:
+    return fold(letter)[:1]
 
 
 def _shortest(lexemes: Iterable[str]) -> list[str]:
@@ -153,7 +187,7 @@ def _beginning_of_word(lexemes: Iterable[str]) -> re.Pattern[str] | None:
     chosen = list(lexemes)
     if not all(len(one) > 2 for one in chosen):
         return None
-    return _beginning_with(frozenset([one[0] for one in chosen]))
+    return _beginning_with(frozenset([letter for one in chosen for letter in (one[0], one[0].upper())]))
 
 
 @lru_cache(1_000)
@@ -204,7 +238,9 @@ def _in_dense(folded: str, weights: Mapping[str, float]) -> Iterator[Match]:
 def _best(
     parts: Sequence[PartText], found: Mapping[str, Sequence[Match]], weights: Mapping[str, float], limit: int
 ) -> list[_Sentence]:
-    sentences = [sentence for part in parts for sentence in _sentences(part, found[part.name])]
+    sentences = [sentence for part in parts if found[part.name] for sentence in _sentences(part, found[part.name])]
+    if len(sentences) == 1 and limit > 0:
+        return sentences
     chosen: list[_Sentence] = []
     shown: set[str] = set()
     while sentences and len(chosen) < limit:
@@ -227,8 +263,10 @@ def _score(sentence: _Sentence, weights: Mapping[str, float], shown: set[str]) -
 
 
 def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
-    """The sentences of *part* in which something matches."""
-    if not found:
+    """The sentences of *part* in which something matches, where anything does."""
+    if len(found) == 1 and len(part.text) <= LENGTH:
+        # All of it will be shown.
+        yield _sentence(part, 0, len(part.text), found, ())
         return
     bounds = _bounds(part, found[0].start, found[-1].end)
     groups: dict[int, list[Match]] = {}
@@ -236,10 +274,13 @@ def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
         groups.setdefault(bisect_right(bounds, match.start) - 1, []).append(match)
     for number, inside in groups.items():
         start, end = bounds[number], bounds[number + 1] if number + 1 < len(bounds) else len(part.text)
-        # A subject is shown with the hit anyway.
-        worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
-        lexemes = frozenset([match.lexeme for match in inside])
-        yield _Sentence(part, start, end, tuple(inside), lexemes, worth, bounds)
+        yield _sentence(part, start, end, inside, bounds)
+
+
+def _sentence(part: PartText, start: int, end: int, inside: Sequence[Match], bounds: Sequence[int]) -> _Sentence:
+    # A subject is shown with the hit anyway.
+    worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
+    return _Sentence(part, start, end, inside, frozenset([match.lexeme for match in inside]), worth, bounds)
 
 
 def _bounds(part: PartText, first: int, last: int) -> list[int]:
@@ -258,6 +299,8 @@ def _worth(regions: Sequence[Region], at: int) -> float:
 def _around(sentence: _Sentence, found: Sequence[Match]) -> Excerpt:
     """The sentence with what stands around it, as far as there is room."""
     start, end = sentence.start, sentence.end
+    if not sentence.bounds:
+        return _cut(sentence.part, start, end, found)
     if end - start > LENGTH:
         middle = sentence.matches[0].start
         start = max(start, middle - LENGTH // 3)
@@ -281,12 +324,12 @@ def _cut(part: PartText, start: int, end: int, found: Sequence[Match]) -> Excerp
         start += 1
     while start < end < len(text) and text[end - 1].isalnum() and text[end].isalnum() and not is_dense(text[end]):
         end -= 1
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
+    piece = text[start:end].lstrip()
+    start = end - len(piece)
+    piece = piece.rstrip()
+    end = start + len(piece)
     inside = [one for one in found if start <= one.start and one.end <= end]
-    return Excerpt(part.name, start, end, text[start:end], part.page_at(start), _marks(text, inside, start))
+    return Excerpt(part.name, start, end, piece, part.page_at(start), _marks(text, inside, start))
 
 
 def _marks(text: str, inside: Sequence[Match], start: int) -> tuple[tuple[int, int], ...]:
@@ -303,13 +346,13 @@ def _marks(text: str, inside: Sequence[Match], start: int) -> tuple[tuple[int, i
 
 def _nearest(
     parts: Sequence[PartText],
-    nearest: Span | None,
+    nearest: Span,
     found: Mapping[str, Sequence[Match]],
     weights: Mapping[str, float],
 ) -> Excerpt | None:
     """The passage that semantic search found: where in it words match, else from its first own words on."""
-    part = next((one for one in parts if nearest is not None and one.name == nearest.part), None)
-    if part is None or nearest is None:
+    part = next((one for one in parts if one.name == nearest.part), None)
+    if part is None:
         return None
     inside = [one for one in found[part.name] if nearest.start <= one.start < nearest.end]
     begin = nearest.start
@@ -320,7 +363,7 @@ def _nearest(
 
 
 def _overlaps(chosen: Sequence[Excerpt], part: str, start: int, end: int) -> bool:
-    return any(one.part == part and start < one.end and one.start < end for one in chosen)
+    return bool(chosen) and any(one.part == part and start < one.end and one.start < end for one in chosen)
 
 
 def _beginning(parts: Sequence[PartText]) -> tuple[Excerpt, ...]:
