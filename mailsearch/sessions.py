@@ -13,9 +13,10 @@ import json
 import time
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import TracebackType
 from typing import Any
 
 import psycopg
@@ -171,11 +172,9 @@ def _bound(binding: Binding) -> tuple[bytes, list[str]]:
     return sql.SQL("SELECT {}").format(sql.SQL(", ").join(names)).as_bytes(None), list(binding.settings.values())
 
 
-@asynccontextmanager
-async def unbound() -> AsyncIterator[AsyncConnection[TupleRow]]:
+def unbound() -> AbstractAsyncContextManager[AsyncConnection[TupleRow]]:
     """A connection without a transaction, for single statements. It sees no mail, unless one of them binds itself."""
-    async with _connection() as conn:
-        yield conn
+    return _connection()
 
 
 @lru_cache(1000)
@@ -212,24 +211,43 @@ async def pool(*, size: int | None = None) -> AsyncIterator[None]:
         await opened.close()
 
 
-@asynccontextmanager
-async def _connection() -> AsyncIterator[AsyncConnection[TupleRow]]:
+def _connection() -> AbstractAsyncContextManager[AsyncConnection[TupleRow]]:
     opened = _pools.get(asyncio.get_running_loop())
-    if opened is not None:
-        began = time.perf_counter()
-        async with _lent(opened) as conn:
-            POOL_WAIT_SECONDS.observe(time.perf_counter() - began)
-            try:
-                yield conn
-            except (Exception, asyncio.CancelledError):
-                await _abandon(conn)
-                raise
-        return
+    return _Lent(opened) if opened is not None else _connected()
+
+
+@asynccontextmanager
+async def _connected() -> AsyncIterator[AsyncConnection[TupleRow]]:
     conn = await AsyncConnection.connect(dsn(), autocommit=True, prepare_threshold=None)
     try:
         yield conn
     finally:
         await conn.close()
+
+
+class _Lent(AbstractAsyncContextManager[AsyncConnection[TupleRow]]):
+    """A connection of the pool that the server still holds: any other fails one request. Raises PoolTimeout.
+
+    A class of its own: every search takes one, and generators within generators cost more than the pool does.
+    """
+
+    def __init__(self, opened: Pool) -> None:
+        self._opened = opened
+
+    async def __aenter__(self) -> AsyncConnection[TupleRow]:
+        began = time.perf_counter()
+        self._conn = await _sound_one(self._opened)
+        POOL_WAIT_SECONDS.observe(time.perf_counter() - began)
+        return self._conn
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is not None:
+                await _abandon(self._conn)
+        finally:
+            await self._opened.putconn(self._conn)
 
 
 def prepares(
@@ -252,17 +270,6 @@ async def _warm(conn: AsyncConnection[TupleRow]) -> None:
         if await (await conn.execute(_WARM)).fetchone():
             for preparing in _preparing:
                 await preparing(conn)
-
-
-@asynccontextmanager
-async def _lent(opened: Pool) -> AsyncIterator[AsyncConnection[TupleRow]]:
-    """A connection of the pool that the server still holds: any other fails one request. Raises PoolTimeout."""
-    conn = await _sound_one(opened)
-    try:
-        async with conn:
-            yield conn
-    finally:
-        await opened.putconn(conn)
 
 
 async def _sound_one(opened: Pool) -> AsyncConnection[TupleRow]:

@@ -12,13 +12,12 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
 from mailsearch.embeddings import Embedder, EmbeddingUnavailable, configured_embedder
-from mailsearch.hits import Mode, SearchRequest, SearchResult
+from mailsearch.hits import Hit, MessageText, Mode, SearchRequest, SearchResult
 from mailsearch.meters import measured
 from mailsearch.scope import Scope
 from mailsearch.search import heads, keyword, semantic, showing
@@ -139,7 +138,8 @@ async def search(
             return await _page(conn, asked, started)
         understood = await _planned(conn, asked)
         if understood.leaves_nothing:
-            return _result(understood, (), None, _why_nothing(understood, None), started)
+            latest = understood.known.indexed_until
+            return _result(understood, (), None, _why_nothing(understood, None, latest), started, 0, True, {}, latest)
     if understood.mode == "keyword":
         # No model is waited for, so the rest is one transaction.
         async with scope.reading() as conn:
@@ -167,10 +167,10 @@ async def ready(conn: Session) -> None:
 async def _page(conn: Session, asked: Understood, started: float) -> SearchResult:
     """A page of what the words alone find, over *conn*, bound or not."""
     page = await showing.page(conn, asked.scope, asked.cut, asked.narrowing, asked.offset, asked.limit)
-    asked = replace(asked, known=Standing(page.indexed_until, "nothing"))
     cursor = _next(asked) if page.reached > asked.end else None
-    result = _result(asked, page.hits, cursor, None if page.hits else _why_nothing(asked, page.total), started)
-    return replace(result, total=page.total, total_is_exact=page.total < keyword.CAP, texts=page.texts)
+    why = None if page.hits else _why_nothing(asked, page.total, page.indexed_until)
+    found = (page.total, page.total < keyword.CAP, page.texts, page.indexed_until)
+    return _result(asked, page.hits, cursor, why, started, *found)
 
 
 def _next(asked: Understood) -> str | None:
@@ -195,8 +195,10 @@ async def _looked(
         shown, texts = await showing.hits(reading, asked.offset, ways, found.nearest, asked.plan)
         break
     cursor = _next(asked) if len(hits) > asked.end else None
-    result = _result(asked, shown, cursor, None if shown else _why_nothing(asked, found.total), started)
-    return replace(result, mode=found.mode, total=found.total, total_is_exact=found.total_is_exact, texts=texts)
+    latest = asked.known.indexed_until
+    why = None if shown else _why_nothing(asked, found.total, latest)
+    result = _result(asked, shown, cursor, why, started, found.total, found.total_is_exact, texts, latest)
+    return replace(result, mode=found.mode)
 
 
 async def _narrowed(conn: Session, scope: Scope, request: SearchRequest, parsed: ParsedQuery) -> Understood:
@@ -349,7 +351,17 @@ async def _spread(
     return kept
 
 
-def _result(asked: Understood, hits: Any, cursor: str | None, why_empty: str | None, started: float) -> SearchResult:
+def _result(
+    asked: Understood,
+    hits: Sequence[Hit],
+    cursor: str | None,
+    why_empty: str | None,
+    started: float,
+    total: int,
+    total_is_exact: bool,
+    texts: Mapping[str, MessageText],
+    indexed_until: datetime | None,
+) -> SearchResult:
     return SearchResult(
         mode=asked.mode,
         text=asked.request.text,
@@ -357,16 +369,17 @@ def _result(asked: Understood, hits: Any, cursor: str | None, why_empty: str | N
         applied=asked.narrowing.applied,
         refused=tuple(asked.narrowing.refused),
         hits=tuple(hits),
-        total=0,
-        total_is_exact=True,
+        total=total,
+        total_is_exact=total_is_exact,
         next_cursor=cursor,
-        indexed_until=asked.known.indexed_until,
+        indexed_until=indexed_until,
         why_empty=why_empty,
         took_ms=round((time.perf_counter() - started) * 1000),
+        texts=texts,
     )
 
 
-def _why_nothing(asked: Understood, found: int | None) -> str:
+def _why_nothing(asked: Understood, found: int | None, indexed_until: datetime | None) -> str:
     """Why there are no hits, in words that say the same of what is missing and of what is out of scope.
 
     *found* is how many messages match, None where none was looked for.
@@ -375,7 +388,7 @@ def _why_nothing(asked: Understood, found: int | None) -> str:
         return "This caller may read no mail."
     if asked.narrowing.refused:
         return "Nothing in scope goes by " + ", ".join(asked.narrowing.refused[:10]) + "."
-    if asked.known.indexed_until is None:
+    if indexed_until is None:
         return "There is no mail in scope."
     if found and asked.offset:
         return "There are no more hits."

@@ -14,7 +14,7 @@ from psycopg.rows import TupleRow
 
 from mailsearch.scope import Scope, bigints
 from mailsearch.search.coverage import Standing
-from mailsearch.search.lexemes import Cut, own
+from mailsearch.search.lexemes import Cut, CutTerm, own
 from mailsearch.search.narrowing import Narrowing
 from mailsearch.search.paging import DEEPEST
 from mailsearch.search.vocabulary import known, remember
@@ -156,20 +156,23 @@ def asked(scope: Scope, cut: Cut) -> dict[str, object]:
     """In which scope the query is asked, and how it was cut, as the database's functions take it. Arrays are given as
     Postgres reads them, which is less to go through than a list."""
     forms, silent = known(cut.words)
-    slots = [(number, slot) for number, term in enumerate(cut.terms, 1) for slot in term.expression.spaced()]
+    learnt = {"words": _texts(cut.words), "known": _texts(forms), "silent": bigints(silent)}
+    return {**_of_scope(scope), **_of_terms(cut.terms, cut.excluded, cut.is_question), **learnt}
+
+
+@lru_cache(1000)
+def _of_terms(terms: Sequence[CutTerm], excluded: Sequence[str], is_question: bool) -> Mapping[str, object]:
+    """Most queries are a word, and all of these are cut to the same term."""
+    slots = [(number, slot) for number, term in enumerate(terms, 1) for slot in term.expression.spaced()]
     return {
-        **_of_scope(scope),
-        "words": _texts(cut.words),
-        "known": _texts(forms),
-        "silent": bigints(silent),
-        "terms": _texts(term.expression.tsquery for term in cut.terms),
-        "owns": _texts(own(term.expression.tsquery) for term in cut.terms),
-        "required": "{" + ",".join(str(term.required) for term in cut.terms) + "}",
-        "alone": bigints(term.alone for term in cut.terms),
+        "terms": _texts(term.expression.tsquery for term in terms),
+        "owns": _texts(own(term.expression.tsquery) for term in terms),
+        "required": "{" + ",".join(str(term.required) for term in terms) + "}",
+        "alone": bigints(term.alone for term in terms),
         "slots": _texts(slot for _, slot in slots),
         "slot_terms": bigints(number for number, _ in slots),
-        "excluded": _texts(cut.excluded),
-        "question": cut.is_question,
+        "excluded": _texts(excluded),
+        "question": is_question,
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mailsearch.search.query import ParsedQuery, Term, Wanted
-from mailsearch.terms import index_tokens, is_dense, parts
+from mailsearch.terms import LONGEST_LEXEME, index_tokens, is_dense, parts
 
 _QUOTED = re.compile(r"'(?:[^'\\]|''|\\\\)*'")
 _WHOLE = re.compile(rf"({_QUOTED.pattern})(:\*)?")
@@ -73,13 +73,29 @@ class Cut:
     is_question: bool = False
 
 
+# A plain word by itself, which most queries are.
+_ONE_WORD = (CutTerm(Expression("((%1$s))", (frozenset(["%1$s"]),)), required=False, alone=1),)
+
+
 def cut(parsed: ParsedQuery) -> Cut:
+    word = _one_word(parsed)
+    if word:
+        return Cut((word,), _ONE_WORD, (), parsed.is_question)
     wanted = [one for term in parsed.terms for one in term.alternatives] + list(parsed.exclusions)
     words = tuple(sorted({word for one in wanted for word in _plain_words(one)}))
     numbers = {word: number for number, word in enumerate(words, 1)}
     terms = [found for term in parsed.terms if (found := _term(term, numbers)) is not None]
     unwanted = [expression(one, numbers) for one in parsed.exclusions]
     return Cut(words, tuple(terms), tuple(one.tsquery for one in unwanted if one is not None), parsed.is_question)
+
+
+def _one_word(parsed: ParsedQuery) -> str:
+    """The word that the query is, where it is one of ASCII's letters alone; else none."""
+    if len(parsed.terms) != 1 or parsed.exclusions or len(parsed.terms[0].alternatives) != 1:
+        return ""
+    wanted = parsed.terms[0].alternatives[0]
+    plain = not wanted.phrase and wanted.text.isascii() and wanted.text.isalpha() and len(wanted.text) <= LONGEST_LEXEME
+    return wanted.text.lower() if plain else ""
 
 
 def _plain_words(wanted: Wanted) -> list[str]:

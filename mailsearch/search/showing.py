@@ -29,16 +29,25 @@ CROSS JOIN LATERAL (SELECT m.* FROM mailsearch_message m WHERE m.id = u.id AND {
 LEFT JOIN mail_search.senders(%(senders)s::bigint[]) AS s ON s.message_id = m.id
 """
 # The scope is bound and row-level security asked where a page is ranked, before anything of it is read.
+# What is said of the page as a whole stands in its first row, or in the one that there is where nothing is shown.
 _PAGE = """
-SELECT p.total, p.hits, p.indexed_until, p.lexemes, p.worths, p.known, p.silent, p.copies[h.place], h.*
+SELECT p.copies[h.place], h.*,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.total END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.hits END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.indexed_until END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.lexemes END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.worths END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.known END,
+    CASE WHEN coalesce(h.ordinality, 1) = 1 THEN p.silent END
 FROM mail_search.found(
     %(tenant)s, %(mailboxes)s, %(folders)s::bigint[], %(start)s, %(end)s, %(words)s::text[], %(known)s::text[],
     %(silent)s::integer[], %(terms)s::text[], %(owns)s::text[], %(required)s::boolean[], %(alone)s::integer[],
     %(slots)s::text[], %(slot_terms)s::integer[], %(excluded)s::text[], %(question)s,
     %(among)s::bigint[], %(narrow)s, %(caps)s::integer[], %(depth)s, %(offset)s, %(limit)s) AS p
-LEFT JOIN LATERAL mail_search.written(p.messages, %(folders)s::bigint[], %(start)s, %(end)s, false, true) AS h ON true
+LEFT JOIN LATERAL mail_search.written(p.messages, %(folders)s::bigint[], %(start)s, %(end)s, false, true)
+    WITH ORDINALITY AS h ON true
 """
-_OF_PAGE = 8
+_OF_PAGE = 7
 _BY_WORDS = ("keyword",)
 
 
@@ -74,11 +83,11 @@ async def page(
     }
     cursor = await conn.execute(_PAGE, values, prepare=True, binary=True)
     rows = await cursor.fetchall()
-    total, reached, indexed_until, lexemes, worths, *learnt = rows[0][: _OF_PAGE - 1]
+    total, reached, indexed_until, lexemes, worths, *learnt = rows[0][-_OF_PAGE:]
     remember(cut.words, *learnt)
-    # Where nothing is left to show, one row tells the numbers.
-    found = sorted((row[_OF_PAGE], row[_OF_PAGE - 1], row[_OF_PAGE:]) for row in rows if row[_OF_PAGE] is not None)
     words, shown, texts = Words(dict(zip(lexemes or (), worths or (), strict=True))), [], {}
+    # Where nothing is left to show, one row tells the numbers.
+    found = sorted((row[1], row[0], row[1 : -1 - _OF_PAGE]) for row in rows if row[1] is not None)
     for place, copies, row in found:
         text = reading.whole(of_row(row))
         texts[text.head.message_id] = text
