@@ -4,7 +4,7 @@ All offsets are Unicode code points into the stored text of one part, end exclus
 A *part* is named `subject`, `body` or `attachment:<public id of the attachment>`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -85,6 +85,13 @@ class PartLinks:
 NO_LINKS = PartLinks()
 
 
+def page_at(page_starts: Sequence[int], offset: int) -> int | None:
+    """The 1-based page that holds *offset*, or None for text without pages."""
+    if not page_starts:
+        return None
+    return max(1, sum(1 for start in page_starts if start <= offset))
+
+
 @dataclass(frozen=True, slots=True)
 class PartText:
     """The visible text of one part of a message."""
@@ -100,9 +107,12 @@ class PartText:
 
     def page_at(self, offset: int) -> int | None:
         """The 1-based page that holds *offset*, or None for text without pages."""
-        if not self.page_starts:
-            return None
-        return max(1, sum(1 for start in self.page_starts if start <= offset))
+        return page_at(self.page_starts, offset)
+
+    @property
+    def starts(self) -> list[int]:
+        """Where its blocks begin."""
+        return [block.start for block in self.blocks]
 
 
 @dataclass(frozen=True, slots=True)

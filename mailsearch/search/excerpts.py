@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from mailsearch.hits import Excerpt, PartText, Region
+from mailsearch.hits import Excerpt, Region
 from mailsearch.terms import fold, is_dense
 
 # Characters of one excerpt, about.
@@ -33,6 +33,20 @@ _SHORTEST_STEM = 4
 _WORTH = {"quoted": 0.4, "forwarded": 0.8, "signature": 0.3}
 
 
+class Part(Protocol):
+    """What excerpts need of a part of a message."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def starts(self) -> list[int]: ...
+    @property
+    def regions(self) -> Sequence[Region]: ...
+    def page_at(self, offset: int) -> int | None: ...
+
+
 class Match(NamedTuple):
     """A word of the text that the query asked for. `lexeme` is what it was found by."""
 
@@ -51,7 +65,7 @@ class Span:
 
 
 class _Sentence(NamedTuple):
-    part: PartText
+    part: Part
     start: int
     end: int
     matches: Sequence[Match]
@@ -136,7 +150,7 @@ class Words:
 
 
 def excerpts(
-    parts: Sequence[PartText], words: Words, nearest: Span | None = None, *, limit: int = 3
+    parts: Sequence[Part], words: Words, nearest: Span | None = None, *, limit: int = 3
 ) -> tuple[Excerpt, ...]:
     """At most *limit* excerpts of *parts*, the most telling first.
 
@@ -236,7 +250,7 @@ def _in_dense(folded: str, weights: Mapping[str, float]) -> Iterator[Match]:
 
 
 def _best(
-    parts: Sequence[PartText], found: Mapping[str, Sequence[Match]], weights: Mapping[str, float], limit: int
+    parts: Sequence[Part], found: Mapping[str, Sequence[Match]], weights: Mapping[str, float], limit: int
 ) -> list[_Sentence]:
     sentences = [sentence for part in parts if found[part.name] for sentence in _sentences(part, found[part.name])]
     if len(sentences) == 1 and limit > 0:
@@ -262,11 +276,13 @@ def _score(sentence: _Sentence, weights: Mapping[str, float], shown: set[str]) -
     return sentence.worth * sum([weights[one] * (0.2 if one in shown else 1.0) for one in sentence.lexemes])
 
 
-def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
+def _sentences(part: Part, found: Sequence[Match]) -> Iterator[_Sentence]:
     """The sentences of *part* in which something matches, where anything does."""
+    # A subject is shown with the hit anyway, whatever stands in it.
+    regions = () if part.name == "subject" else part.regions
     if len(found) == 1 and len(part.text) <= LENGTH:
         # All of it will be shown.
-        yield _sentence(part, 0, len(part.text), found, ())
+        yield _sentence(part, regions, 0, len(part.text), found, ())
         return
     bounds = _bounds(part, found[0].start, found[-1].end)
     groups: dict[int, list[Match]] = {}
@@ -274,21 +290,22 @@ def _sentences(part: PartText, found: Sequence[Match]) -> Iterator[_Sentence]:
         groups.setdefault(bisect_right(bounds, match.start) - 1, []).append(match)
     for number, inside in groups.items():
         start, end = bounds[number], bounds[number + 1] if number + 1 < len(bounds) else len(part.text)
-        yield _sentence(part, start, end, inside, bounds)
+        yield _sentence(part, regions, start, end, inside, bounds)
 
 
-def _sentence(part: PartText, start: int, end: int, inside: Sequence[Match], bounds: Sequence[int]) -> _Sentence:
-    # A subject is shown with the hit anyway.
-    worth = 0.5 if part.name == "subject" else _worth(part.regions, inside[0].start)
+def _sentence(
+    part: Part, regions: Sequence[Region], start: int, end: int, inside: Sequence[Match], bounds: Sequence[int]
+) -> _Sentence:
+    worth = 0.5 if part.name == "subject" else _worth(regions, inside[0].start)
     return _Sentence(part, start, end, inside, frozenset([match.lexeme for match in inside]), worth, bounds)
 
 
-def _bounds(part: PartText, first: int, last: int) -> list[int]:
+def _bounds(part: Part, first: int, last: int) -> list[int]:
     """Where sentences, lines and blocks begin: all that can matter to an excerpt between the offsets."""
     # A sentence that begins before this, or ends after, is longer than any excerpt and is cut anyway.
     begin, end = max(0, first - LENGTH - _SPACE), min(last + LENGTH + _SPACE, _LOOKED_THROUGH)
     starts = {0, *[match.end() for match in _SENTENCE.finditer(part.text, begin, end)]}
-    starts.update([block.start for block in part.blocks])
+    starts.update(part.starts)
     return sorted(starts)
 
 
@@ -317,7 +334,7 @@ def _around(sentence: _Sentence, found: Sequence[Match]) -> Excerpt:
     return _cut(sentence.part, start, end, found)
 
 
-def _cut(part: PartText, start: int, end: int, found: Sequence[Match]) -> Excerpt:
+def _cut(part: Part, start: int, end: int, found: Sequence[Match]) -> Excerpt:
     """The piece between the offsets, moved to whole words and without white space at its ends."""
     text = part.text
     while 0 < start < end and text[start - 1].isalnum() and text[start].isalnum() and not is_dense(text[start]):
@@ -345,7 +362,7 @@ def _marks(text: str, inside: Sequence[Match], start: int) -> tuple[tuple[int, i
 
 
 def _nearest(
-    parts: Sequence[PartText],
+    parts: Sequence[Part],
     nearest: Span,
     found: Mapping[str, Sequence[Match]],
     weights: Mapping[str, float],
@@ -366,6 +383,6 @@ def _overlaps(chosen: Sequence[Excerpt], part: str, start: int, end: int) -> boo
     return bool(chosen) and any(one.part == part and start < one.end and one.start < end for one in chosen)
 
 
-def _beginning(parts: Sequence[PartText]) -> tuple[Excerpt, ...]:
+def _beginning(parts: Sequence[Part]) -> tuple[Excerpt, ...]:
     body = next((part for part in parts if part.name == "body" and part.text.strip()), None)
     return (_cut(body, 0, min(LENGTH, len(body.text)), ()),) if body else ()

@@ -128,9 +128,14 @@ def sender_time(sent_at: datetime | None, offset: int | None) -> datetime | None
     if sent_at is None:
         return None
     try:
-        return sent_at.astimezone(timezone(timedelta(seconds=offset)) if offset is not None else UTC)
+        return sent_at.astimezone(_east(offset) if offset is not None else UTC)
     except (ValueError, OverflowError):
         return sent_at
+
+
+@lru_cache(1_000)
+def _east(offset: int) -> timezone:
+    return timezone(timedelta(seconds=offset))
 
 
 def _shown(name: str, address: str) -> str:

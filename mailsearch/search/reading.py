@@ -3,7 +3,7 @@
 What is missing, out of scope, quarantined, deleted or erased is one answer: None.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,17 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import TupleRow
 
 from mailsearch import keeping
-from mailsearch.hits import AttachmentInfo, Block, Link, MessageHead, MessageText, PartLinks, PartText, Region
+from mailsearch.hits import (
+    AttachmentInfo,
+    Block,
+    Link,
+    MessageHead,
+    MessageText,
+    PartLinks,
+    PartText,
+    Region,
+    page_at,
+)
 from mailsearch.scope import Scope
 from mailsearch.search import heads
 from mailsearch.search.narrowing import message_ids
@@ -149,6 +159,65 @@ async def load(conn: AsyncConnection[TupleRow], scope: Scope, ids: Iterable[int]
     wanted = list(ids)
     found = await heads.read(conn, scope, wanted, texts=True) if wanted else {}
     return {message_id: whole(one) for message_id, one in found.items()}
+
+
+class StoredPart:
+    """A part of a message that was read, for who looks at few of its blocks or none: they are made when asked for."""
+
+    __slots__ = ("_blocks", "_page_starts", "_regions", "name", "text")
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        blocks: Iterable[Sequence[Any]],
+        regions: Iterable[Sequence[Any]] = (),
+        page_starts: Sequence[int] = (),
+    ) -> None:
+        self.name, self.text, self._blocks, self._regions, self._page_starts = name, text, blocks, regions, page_starts
+
+    @property
+    def starts(self) -> list[int]:
+        """Where its blocks begin."""
+        return [one[0] for one in self._blocks]
+
+    @property
+    def regions(self) -> Sequence[Region]:
+        """What of it others wrote."""
+        return _regions(self._regions) if self._regions else ()
+
+    def page_at(self, offset: int) -> int | None:
+        """See PartText.page_at."""
+        return page_at(self._page_starts, offset)
+
+
+def stored(read: heads.Read) -> list[StoredPart]:
+    """The parts of `whole`, as they are stored."""
+    subject, (text, blocks, regions, _) = read.head.subject, read.body
+    parts = [StoredPart("subject", subject, ((0,),) if subject else ()), StoredPart("body", text, blocks, regions)]
+    for info, (text, blocks, page_starts, _) in zip(read.head.attachments, read.of_attachments, strict=True):
+        if text:
+            parts.append(StoredPart(f"attachment:{info.attachment_id}", text, blocks, (), page_starts))
+    return parts
+
+
+class Texts(Mapping[str, MessageText]):
+    """Messages that were read, by public id, each made whole when it is asked for."""
+
+    def __init__(self, read: Mapping[str, heads.Read]) -> None:
+        self._read = read
+        self._whole: dict[str, MessageText] = {}
+
+    def __getitem__(self, message_id: str) -> MessageText:
+        if message_id not in self._whole:
+            self._whole[message_id] = whole(self._read[message_id])
+        return self._whole[message_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read)
+
+    def __len__(self) -> int:
+        return len(self._read)
 
 
 def whole(read: heads.Read) -> MessageText:

@@ -89,10 +89,10 @@ async def page(
     # Where nothing is left to show, one row tells the numbers.
     found = sorted((row[1], row[0], row[1 : -1 - _OF_PAGE]) for row in rows if row[1] is not None)
     for place, copies, row in found:
-        text = reading.whole(of_row(row))
-        texts[text.head.message_id] = text
-        shown.append(Hit(text.head, offset + place, _BY_WORDS, excerpts(text.parts, words), copies))
-    return Page(tuple(shown), texts, total, reached, indexed_until)
+        one = of_row(row)
+        texts[one.head.message_id] = one
+        shown.append(Hit(one.head, offset + place, _BY_WORDS, excerpts(reading.stored(one), words), copies))
+    return Page(tuple(shown), reading.Texts(texts), total, reached, indexed_until)
 
 
 async def candidates(
