@@ -35,6 +35,8 @@ unix_socket_directories = '{socket}'
 unix_socket_permissions = 0700
 max_connections = 200
 shared_buffers = 256MB
+# What a search reads is mostly in the system's memory: to hand each page to another process and wait costs more.
+io_method = sync
 work_mem = 16MB
 maintenance_work_mem = 256MB
 random_page_cost = 1.1

@@ -83,6 +83,7 @@ DECLARE
     v_most bigint;
     v_counted bigint;
     v_stored bigint;
+    v_small boolean;
     v_places bigint[];
 BEGIN
     known := p_known;
@@ -115,9 +116,12 @@ BEGIN
     v_words := v_text;
     v_own := replace(v_text, ''' | ''', ''':ABC | ''') || ':ABC';
     v_forms := cardinality(lexemes);
-    IF coalesce(v_counted, 0) < {one_trip.SMALL} * v_stored THEN
+    v_small := coalesce(v_counted, 0) < {one_trip.SMALL} * v_stored;
+    IF v_small THEN
         v_places := ARRAY(SELECT -b FROM unnest(v_mailboxes) AS b);{_folded("AND d.places && v_places")}
-    ELSE{_folded()}
+    END IF;
+    -- For nobody both are planned, so that no caller waits for it.
+    IF NOT v_small OR cardinality(v_mailboxes) = 0 THEN{_folded()}
     END IF;
 END $$;
 REVOKE EXECUTE ON FUNCTION mail_search.word(
@@ -211,10 +215,23 @@ _BY_TENANT = changed(
     ),
     ("\n        ORDER BY n.name, first.received_at, first.id) AS f", ") AS f"),
 )
-_WHOLE = """cardinality(v_mailboxes) > 1 AND NOT EXISTS (
-        SELECT FROM public.mailsearch_mailbox b WHERE b.tenant_id = v_tenant AND b.id <> ALL (v_mailboxes))"""
+# For nobody both are planned.
+_EITHER = f"""    v_whole := cardinality(v_mailboxes) > 1 AND NOT EXISTS (
+        SELECT FROM public.mailsearch_mailbox b WHERE b.tenant_id = v_tenant AND b.id <> ALL (v_mailboxes));
+    IF v_whole OR v_mailboxes IS NULL THEN
+{_BY_TENANT}    END IF;
+    IF NOT v_whole OR v_mailboxes IS NULL THEN
+{_BY_MAILBOX}    END IF;
+"""
 WRITTEN = changed(
-    fewer.WRITTEN, (_BY_MAILBOX, f"    IF {_WHOLE} THEN\n{_BY_TENANT}    ELSE\n{_BY_MAILBOX}    END IF;\n")
+    fewer.WRITTEN,
+    (_BY_MAILBOX, _EITHER),
+    ("    v_seen boolean;\n", "    v_whole boolean;\n    v_seen boolean;\n"),
+    (
+        "    -- Of each name the first of what is first in each mailbox.",
+        "    -- Of each name the first in the tenant, or where some mailboxes of it are not seen the first of what is first\n"
+        "    -- in each mailbox.",
+    ),
 )
 UNDO = """
 DROP INDEX participant_by_name_in_tenant;

@@ -158,7 +158,7 @@ async def ready(conn: Session) -> None:
     """Have plans and dictionaries ready by what a search asks for, for nobody and by words that no mail holds."""
     nobody = Scope(0, frozenset())
     await heads.ready(conn)
-    for text in ("word", "mail word"):
+    for text in ("wordofnomail", "mail wordofnomail"):
         asked = await _narrowed(conn, nobody, SearchRequest(text), parse(text, datetime.now(UTC), zone("UTC")))
         await _planned(conn, asked)
         await showing.page(conn, nobody, asked.cut, asked.narrowing, 0, asked.limit)

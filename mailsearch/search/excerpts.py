@@ -208,7 +208,7 @@ def _beginning_of_word(lexemes: Iterable[str]) -> re.Pattern[str] | None:
 def _beginning_with(letters: frozenset[str]) -> re.Pattern[str]:
     # What a word can't begin with is named: a class of all beyond ASCII takes longer to compile than a page to make.
     others = "".join(re.escape(chr(code)) for code in range(128) if chr(code) not in letters)
-    return re.compile(rf"[^{others}](?<![^\W_].)[^\W_]*", re.DOTALL)
+    return re.compile(rf"[^{others}](?<![^\W_].)(?<=[^\W_])[^\W_]*", re.DOTALL)
 
 
 def _start_of_word(text: str, at: int) -> int:

@@ -1,5 +1,7 @@
 """Excerpts are true to the source, show what matched, and prefer a message's own words."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +31,25 @@ def test_any_excerpt_of_any_text_is_true_to_it(text: str, lexemes: list[str], at
 @given(
     st.lists(
         st.sampled_from(
-            ["harbour", "Harbours", "Hárbour", "har", "unharbour", "_harbour", "請求書", "ﬁle", "file", "²", "\n", "-"]
+            [
+                "harbour",
+                "Harbours",
+                "Hárbour",
+                "hÁrbour",
+                "„",
+                "é",
+                "\u0130",
+                "plain text of ASCII",
+                "har",
+                "unharbour",
+                "_harbour",
+                "請求書",
+                "ﬁle",
+                "file",
+                "²",
+                "\n",
+                "-",
+            ]
         )
         | st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=5),
         max_size=30,
@@ -41,9 +61,17 @@ def test_what_is_looked_for_is_found_as_if_every_word_were_looked_at(
     pieces: list[str], lexemes: list[str], between: str
 ) -> None:
     text, words = between.join(pieces), Words(dict.fromkeys(lexemes, 1.0))
-    # A letter that is two in lower case: in such a text every word is looked at.
-    every = words.matches(f"{text} \u0130")
-    assert list(words.matches(text)) == [one for one in every if one.end <= len(text)]
+    apart = [(word.start(), words.matches(word[0])) for word in re.finditer(r"[^\W_]+", text)]
+    assert words.matches(text) == [
+        one._replace(start=start + one.start, end=start + one.end) for start, found in apart for one in found
+    ]
+
+
+def test_a_word_is_found_by_letters_that_fold_to_others_wherever_it_stands() -> None:
+    text = "„Über“ – über, ÜBER; drüber und «ubér»"
+    for padded in (text, text + " plain" * 20):
+        found = Words({"uber": 1.0}).matches(padded)
+        assert [padded[one.start : one.end] for one in found] == ["Über", "über", "ÜBER", "ubér"]
 
 
 def test_the_place_that_matches_is_shown() -> None:

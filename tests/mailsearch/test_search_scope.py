@@ -278,3 +278,23 @@ def test_related_mail_is_mail_in_scope(cast: Cast) -> None:
     both = run(related.find_related, cast.office.scope("sales", "bob"), cast.messages["sales"].public_id)
     assert both is not None
     assert [hit.head.subject for hit in both if "thread" in hit.found_by] == ["Re: Harbour"]
+
+
+def test_who_reads_all_mailboxes_is_told_of_a_name_what_who_reads_some_is_told() -> None:
+    office = Office()
+    office.post("support", Letter("First.", sender="Bo Bell <bo@bell.example>"))
+    office.post("support", Letter("Junk.", sender="Cy Cole <cy@cole.example>", folder="Junk"))
+    (bo,) = office.post("sales", Letter("The harbour.", sender="bo bell <bo@other.example>"))
+    (cy,) = office.post("sales", Letter("The zeppelin.", sender="Cy Cole <cy@other.example>"))
+    some, every = office.scope("sales"), office.scope("sales", "support")
+    with_junk = office.scope("sales", "support", include_junk=True)
+    conflicts = {
+        (message.public_id, scope): run(reading.message, scope, message.public_id).head.sender.name_conflict
+        for message in (bo, cy)
+        for scope in (some, every, with_junk)
+    }
+    assert {key for key, conflict in conflicts.items() if conflict} == {
+        (bo.public_id, every),
+        (bo.public_id, with_junk),
+        (cy.public_id, with_junk),
+    }
