@@ -1,6 +1,7 @@
 """Under row-level security the database still uses its indexes, and a pooled connection forgets whom it served."""
 
 import asyncio
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import connection
 
 from mailsearch.hits import Mode, SearchRequest, SearchResult
 from mailsearch.ingest import counting
@@ -66,8 +68,18 @@ def fill(owner_conninfo: str, office: Office, mailbox: str, *, share: int = 1, a
 
 
 def uses(owner_conninfo: str) -> dict[str, int]:
-    """How often each index, and each table by itself, was read so far."""
+    """How often each index, and each table by itself, was read so far. A session tells what it read when it ends."""
     with psycopg.connect(owner_conninfo, autocommit=True) as conn:
+        own = [conn.info.backend_pid, connection.connection.info.backend_pid if connection.connection else 0]
+        for _ in range(1_000):
+            others = conn.execute(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> ALL (%s)"
+                " AND backend_type = 'client backend'",
+                [own],
+            )
+            if not others.rowcount:
+                break
+            time.sleep(0.01)
         rows = conn.execute(
             "SELECT indexrelname, idx_scan FROM pg_stat_user_indexes"
             " UNION ALL SELECT relname, seq_scan FROM pg_stat_user_tables"

@@ -241,6 +241,6 @@ DROP FUNCTION mail_search.word(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("mailsearch", "0032_one_way_to_match")]
+    dependencies = [("mailsearch", "0033_newest_by_moment")]
 
     operations = [migrations.RunSQL(INDEX + WORD + FOUND + WRITTEN, fewer.WRITTEN + ready.FOUND + UNDO)]
