@@ -70,8 +70,9 @@ class KeywordHits:
     """Ids of the messages found, best first, and how many match in all (up to the cap)."""
 
     message_ids: tuple[int, ...] = ()
-    # How much of the query's weight each of them holds, 0 to 1.
-    fits: tuple[float, ...] = ()
+    scores: Sequence[float] = ()
+    # What the best score could be.
+    whole: float = 1.0
     # How many messages each of them stands for.
     copies: tuple[int, ...] = ()
     total: int = 0
@@ -79,7 +80,14 @@ class KeywordHits:
 
     def first(self, count: int) -> "KeywordHits":
         """The best *count*, of as many in all."""
-        return replace(self, message_ids=self.message_ids[:count], fits=self.fits[:count], copies=self.copies[:count])
+        return replace(
+            self, message_ids=self.message_ids[:count], scores=self.scores[:count], copies=self.copies[:count]
+        )
+
+    @property
+    def fits(self) -> tuple[float, ...]:
+        """How much of the query's weight each of them holds, 0 to 1."""
+        return tuple([min(1.0, score / self.whole) for score in self.scores])
 
 
 async def plan(conn: AsyncConnection[TupleRow], scope: Scope, cut: Cut) -> tuple[KeywordPlan, Standing]:
@@ -137,10 +145,10 @@ async def told(found: AsyncCursor[TupleRow], plan: KeywordPlan) -> KeywordHits:
     row = await found.fetchone()
     assert row is not None  # the function always gives one
     ids, scores, copies, total = row
-    whole = sum(plan.weights) or 1.0
     return KeywordHits(
         message_ids=tuple(ids or ()),
-        fits=tuple(min(1.0, score / whole) for score in scores or ()),
+        scores=scores or (),
+        whole=sum(plan.weights) or 1.0,
         copies=tuple(copies or ()),
         total=total or 0,
         total_is_exact=(total or 0) < CAP,
