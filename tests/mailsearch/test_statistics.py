@@ -36,6 +36,13 @@ def test_an_import_leaves_its_tables_analysed(owner_conninfo: str) -> None:
     assert _analysed(owner_conninfo, "mailsearch_message") == before + 1
 
 
+def test_what_came_a_moment_ago_counts_as_change(owner_conninfo: str) -> None:
+    statistics.refresh()
+    before = _analysed(owner_conninfo, "mailsearch_message")
+    ingest(source(*(mail(f"Note {number}.") for number in range(300))), mailbox=new_mailbox())
+    assert _analysed(owner_conninfo, "mailsearch_message") == before + 1
+
+
 def test_little_change_costs_no_analysis() -> None:
     statistics.refresh()
     assert statistics.refresh() == 0
