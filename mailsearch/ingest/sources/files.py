@@ -10,21 +10,27 @@ from mailsearch.ingest.sources.raw import LARGEST_MESSAGE, RawMail
 
 def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """What stands in *folder*, by name, with its own status (a link is a link). Nothing if it can't be listed."""
+    for entry, status in listed(folder):
+        yield Path(entry.path), status
+
+
+def listed(folder: Path) -> Iterator[tuple["os.DirEntry[str]", os.stat_result]]:
+    """The same without a `Path` of each, which takes as long to make as to read the file."""
     try:
         with os.scandir(folder) as found:
-            listed = sorted(found, key=lambda entry: entry.name)
+            by_name = sorted(found, key=lambda entry: entry.name)
     except OSError:
         return
-    for entry in listed:
+    for entry in by_name:
         try:
-            yield Path(entry.path), entry.stat(follow_symlinks=False)
+            yield entry, entry.stat(follow_symlinks=False)
         except OSError:
             # Gone since it was listed.
             continue
 
 
 def read_message(
-    path: Path,
+    path: Path | str,
     status: os.stat_result,
     *,
     folder: str = "",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mailsearch.ingest.sources.files import entries, read_message
+from mailsearch.ingest.sources.files import listed, read_message
 from mailsearch.ingest.sources.labels import folder_name
 from mailsearch.ingest.sources.maildir import Maildir, is_maildir
 from mailsearch.ingest.sources.mbox import Mbox, is_from_line
@@ -30,7 +30,7 @@ class NotASource(Exception):
 class SingleMessage:
     """One file with one message."""
 
-    path: Path
+    path: Path | str
     folder: str = ""
     # As it was when its folder was listed.
     status: os.stat_result | None = None
@@ -41,11 +41,11 @@ class SingleMessage:
 
     @property
     def size(self) -> int:
-        return (self.status or self.path.lstat()).st_size
+        return (self.status or os.lstat(self.path)).st_size
 
     def messages(self) -> Iterator[RawMail]:
         """The message, without a From_ line that may stand before it."""
-        mail = read_message(self.path, self.status or self.path.lstat(), folder=self.folder)
+        mail = read_message(self.path, self.status or os.lstat(self.path), folder=self.folder)
         if mail.data.startswith(b"From "):
             first, _, rest = mail.data.partition(b"\n")
             if is_from_line(first):
@@ -75,15 +75,15 @@ class Tree:
 
     def sources(self) -> Iterator[Source]:
         """What stands below: files that are mail, mboxes, Maildirs. Links and everything else are passed over."""
-        for path, status in entries(self.path):
-            if path.name.startswith("."):
+        for entry, status in listed(self.path):
+            if entry.name.startswith("."):
                 continue
             if stat.S_ISDIR(status.st_mode):
-                name = folder_name(path.name)
+                path, name = Path(entry.path), folder_name(entry.name)
                 below = f"{self.folder}/{name}" if self.folder else name
                 yield from [Maildir(path, below)] if is_maildir(path) else Tree(path, below).sources()
             elif stat.S_ISREG(status.st_mode):
-                yield from _sources_of_file(path, status, self.folder)
+                yield from _sources_of_file(entry.path, status, self.folder)
 
 
 def open_source(path: Path) -> Source:
@@ -100,22 +100,23 @@ def open_source(path: Path) -> Source:
         return Maildir(path) if is_maildir(path) else Tree(path)
     if not stat.S_ISREG(status.st_mode):
         raise NotASource(f"{path} is neither a file nor a folder.")
-    found = next(iter(_sources_of_file(path, status, "")), None)
+    found = next(iter(_sources_of_file(str(path), status, "")), None)
     if found is None:
         raise NotASource(f"{path} does not look like mail: no header, no From_ line, no Outlook message.")
     return found
 
 
-def _sources_of_file(path: Path, status: os.stat_result, folder: str) -> Iterator[Source]:
+def _sources_of_file(path: str, status: os.stat_result, folder: str) -> Iterator[Source]:
     """The file as a source, or nothing where it is no mail."""
-    ending = path.suffix.lower()
+    ending = os.path.splitext(path)[1].lower()
     if ending in _MESSAGE_ENDINGS:
         yield SingleMessage(path, folder, status)
         return
     head = _head(path)
     if is_from_line(head.lstrip(b"\r\n").partition(b"\n")[0]) or (ending in (".mbox", ".mbx") and status.st_size):
-        stem = folder_name(path.stem)
-        yield Mbox(path, f"{folder}/{stem}" if folder else stem)
+        file = Path(path)
+        stem = folder_name(file.stem)
+        yield Mbox(file, f"{folder}/{stem}" if folder else stem)
     elif head.startswith(_COMPOUND_FILE):
         # Word and Excel files of old begin the same way, so here the name decides.
         return
@@ -128,7 +129,7 @@ def _looks_like_mail(head: bytes) -> bool:
     return _HEADER.match(top) is not None and len(set(map(bytes.lower, _MAIL_HEADER.findall(top)))) >= 2
 
 
-def _head(path: Path) -> bytes:
+def _head(path: Path | str) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             return file.read(_HEAD)
