@@ -152,10 +152,15 @@ def _words_hash(parsed: ParsedMessage, identity: bytes) -> bytes:
     if not said and not files:
         return identity
     sender = ""
-    # Nearly always the first lines alone have enough.
-    if len(found) < _FEW_WORDS or not any(len(words(text[:end])) >= _FEW_WORDS for end in (200, 1000)):
+    # Nearly always the first lines alone have enough, which is seen without cutting them into words.
+    if len(found) < _FEW_WORDS or not (_begins_with_words(text) or len(words(text[:1000])) >= _FEW_WORDS):
         sender = next((one.address.lower() for one in parsed.addresses if one.role == "from"), "")
     return hashlib.sha256("\n".join([said, sender, *files]).encode("utf-8", "replace")).digest()
+
+
+def _begins_with_words(text: str) -> bool:
+    """Whether the beginning of *text* surely has as many words as tell it from others; the last one may be cut."""
+    return sum(map(str.isalnum, text[:300].split())) > _FEW_WORDS
 
 
 def _fields(parsed: ParsedMessage) -> Iterable[Field]:

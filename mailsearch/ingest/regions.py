@@ -338,6 +338,8 @@ def _is_short(lines: list[_Line], most: int) -> bool:
 
 def _merge(lines: list[_Line], labels: list[_Label | None]) -> tuple[Region, ...]:
     """Neighbouring lines with one label as one region; empty lines between them belong to it."""
+    if not any(labels):
+        return ()
     regions: list[Region] = []
     current: _Label | None = None
     depth = -1

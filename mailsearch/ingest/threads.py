@@ -247,7 +247,8 @@ def subject_without_prefixes(subject: str) -> tuple[str, bool]:
 def subject_key(subject: str) -> bytes | None:
     """16 bytes that subjects share which differ in prefixes only; None for subjects that say too little."""
     rest, _ = subject_without_prefixes(subject)
-    if sum(character.isalnum() for character in rest) < 3:
+    # Nearly every subject begins with a word.
+    if not (len(rest) > 2 and rest[:3].isalnum()) and sum(map(str.isalnum, rest)) < 3:
         return None
     return hashlib.sha256(rest.encode("utf-8", "replace")).digest()[:16]
 
