@@ -16,9 +16,11 @@ __all__ = ["Decoded", "Step", "clean", "decode", "has_unstorable", "lookup"]
 
 Step = Literal["declared", "utf-8", "windows-1252", "detected", "fallback"]
 
-# Which charset of Windows has printable characters where one of ISO 8859 has controls.
+# Which charset of Windows has printable characters where one of ISO 8859 has controls. The letters of the first ones
+# are the same in both.
+_LIKE_WINDOWS = ("iso8859-1", "iso8859-3", "iso8859-10", "iso8859-14", "iso8859-15", "iso8859-9")
 _WINDOWS = {
-    **dict.fromkeys(("iso8859-1", "iso8859-3", "iso8859-10", "iso8859-14", "iso8859-15"), "cp1252"),
+    **dict.fromkeys(_LIKE_WINDOWS, "cp1252"),
     **dict.fromkeys(("iso8859-2", "iso8859-16"), "cp1250"),
     **dict.fromkeys(("iso8859-4", "iso8859-13"), "cp1257"),
     "iso8859-5": "cp1251",
@@ -43,6 +45,11 @@ _NOT_LATIN = (
 )
 _SINGLE_BYTE = ("iso8859", "cp125", "koi8", "mac", "kz", "cp43", "cp8", "tis", "ptcp", "hp")
 _WIDE = ("utf-16", "utf-32")
+# What Windows added to a charset of two bytes.
+_LARGER = {"big5hkscs": "cp950"}
+_SURELY_UTF8 = 4
+# A letter with an accent, or a quote or dash, in UTF-8 beside a letter of ASCII.
+_WITHIN_LATIN = re.compile(rb"[A-Za-z](?:\xc3[\x80-\xbf]|\xe2\x80[\x93-\x9d])|\xc3[\x80-\xbf][a-z]")
 _PRINTABLE = bytes((9, 10, 13, *range(32, 127)))
 _HIGH_CONTROL = re.compile(rb"[\x80-\x9f]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
@@ -78,6 +85,8 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> Decoded:
         and not declared.lower().startswith(("utf-", "hz"))
     ):
         return Decoded(data.decode("ascii"), declared or "us-ascii", "declared")
+    if data.startswith(codecs.BOM_UTF8) and (found := _strict(data[3:], "utf-8", "utf-8")) is not None:
+        return found._replace(step="declared") if lookup(declared) == "utf-8" else found
     codec = lookup(declared)
     if codec.startswith(_WIDE) and _is_narrow(data):
         codec = ""
@@ -134,8 +143,9 @@ def _escaped(data: bytes, codec: str) -> Decoded | None:
 
 def _is_narrow(data: bytes) -> bool:
     """Whether what is labelled as UTF-16 has one byte to most characters, and so can't be."""
-    bom = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return not bom and b"\x00" not in data and len(data.translate(None, _PRINTABLE)) * 10 < len(data) * 3
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\x00" in data:
+        return False
+    return len(data.translate(None, _PRINTABLE)) * 10 < len(data) * 3 or _characters_of_utf8(data) >= _SURELY_UTF8
 
 
 def _wide(data: bytes, codec: str) -> Decoded | None:
@@ -143,12 +153,16 @@ def _wide(data: bytes, codec: str) -> Decoded | None:
     named = codec.startswith(_WIDE)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return _strict(data, codec if named and "-32" in codec else "utf-16", "declared" if named else "detected")
-    zeros = data.count(b"\x00")
-    if not zeros:
+    if b"\x00" not in data:
         return None
+    # Files are filled up with zeros, too.
+    text = data.rstrip(b"\x00")
+    data = data[: len(text) + len(text) % 2 + 2] if len(data) - len(text) > 3 else data
+    zeros, first = data.count(b"\x00"), data[::2].count(b"\x00")
     if codec.startswith("utf-32") or 10 * zeros < 3 * len(data) or len(data) < 6:
         return None
-    first = data[::2].count(b"\x00")
+    if not named and 4 * min(first, zeros - first) > zeros:
+        return None
     big = codec == "utf-16-be" if 2 * first == zeros else 2 * first > zeros
     even = data[: len(data) // 2 * 2]
     return _strict(even, "utf-16-be" if big else "utf-16-le", "declared" if named else "detected")
@@ -164,9 +178,12 @@ def _by_label(data: bytes, codec: str) -> Decoded | None:
     other = guessing.other_than(data, codec)
     if other and (found := _strict(data, other, "detected")) is not None:
         return found
-    found = _strict(data, codec, "declared")
+    found = _strict(data, codec, "declared") or _strict(data, _LARGER.get(codec, ""), "declared")
     if found is not None and codec in _WINDOWS and _HIGH_CONTROL.search(data):
-        return Decoded(found.text.translate(_printable(codec)), _WINDOWS[codec], "windows-1252")
+        windows = _WINDOWS[codec]
+        # Controls are no text, so all of it is in the other charset, whose letters may be others.
+        whole = None if codec in _LIKE_WINDOWS else _strict(data, windows, "windows-1252")
+        return whole or Decoded(found.text.translate(_printable(codec)), windows, "windows-1252")
     return found
 
 
@@ -192,16 +209,22 @@ def _is_really_utf8(data: bytes, codec: str) -> bool:
     """Whether text labelled otherwise is UTF-8: other text hardly ever happens to be valid UTF-8."""
     if codec == "utf-8" or codec.startswith(_WIDE):
         return False
+    sequences = _characters_of_utf8(data)
+    if not codec.startswith(_SINGLE_BYTE):
+        # Two bytes to a character, so that few characters may be valid by chance.
+        return sequences >= _SURELY_UTF8
+    # In Cyrillic, Greek or Hebrew charsets one such pair may be two letters of a short word, but not within a word
+    # of Latin letters, as in "café" or "it’s".
+    return sequences >= (2 if codec in _NOT_LATIN and not _WITHIN_LATIN.search(data) else 1)
+
+
+def _characters_of_utf8(data: bytes) -> int:
+    """How many characters beyond ASCII *data* has at its beginning as UTF-8; none where it is no UTF-8."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return False
-    sequences = sum(1 for character in text[:5000] if character > "\x7f")
-    if not codec.startswith(_SINGLE_BYTE):
-        # Two bytes to a character, so that few characters may be valid by chance.
-        return sequences >= 4
-    # In Cyrillic, Greek or Hebrew charsets one such pair may be two letters of a short word.
-    return sequences >= (2 if codec in _NOT_LATIN else 1)
+        return 0
+    return sum(1 for character in text[:5000] if character > "\x7f")
 
 
 def _nearly(data: bytes, codec: str) -> Decoded | None:
@@ -218,7 +241,8 @@ def _nearly_utf8(data: bytes, *, declared: bool) -> Decoded | None:
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     sound = sum(1 for character in text[:20_000] if character > "\x7f" and character != "\ufffd")
-    if sound < (2 if declared else 4) or broken * (1 if declared else 4) > sound:
+    surely = declared and _WITHIN_LATIN.search(data) is not None
+    if not surely and (sound < (2 if declared else 4) or broken * (1 if declared else 4) > sound):
         return None
     return Decoded(data.decode("utf-8", "windows-1252"), "utf-8", "fallback")
 

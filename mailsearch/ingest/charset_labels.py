@@ -52,6 +52,8 @@ _ALIASES = {
     "dos-862": "cp862",
     "dos-720": "cp1256",
     "dos-874": "cp874",
+    "tis-620": "cp874",
+    "tis620": "cp874",
 }
 # What stands around the number of a code page, or behind a name that would do by itself.
 _CODE_PAGE = re.compile(r"(?:x-?)?(?:cs)?(?:windows|win|ansi|cp|ibm|ms|dos|code-?page)?[-_ ]?([0-9]{3,5})(?![0-9])")

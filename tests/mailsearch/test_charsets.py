@@ -51,6 +51,13 @@ def test_labels_of_what_is_no_charset_are_unknown(label: str) -> None:
         ("utf-8", "latin-1", "Où êtes-vous allés cet été, à Genève?"),
         ("us-ascii", "utf-16-le", "The ferry sails at nine, señor."),
         ("utf-16", "ascii", "The ferry sails at nine."),
+        ("utf-16", "utf-8", "Встреча в среду"),
+        ("windows-1251", "utf-8", "Café"),
+        ("iso-8859-7", "utf-8", "It’s here"),
+        ("iso-8859-5", "cp1251", "«Встреча» – в среду"),
+        ("iso-8859-7", "cp1253", "“Συνάντηση” – Ά"),
+        ("tis-620", "cp874", "“การประชุม”"),
+        ("big5", "cp950", "會議€改"),
     ],
 )
 def test_text_under_the_label_of_another_charset_is_read(label: str, codec: str, text: str) -> None:
@@ -62,6 +69,8 @@ def test_text_under_the_label_of_another_charset_is_read(label: str, codec: str,
     [
         ("iso-8859-1", "Größe der Räume in Köln, naïf, Übermaß"),
         ("iso-8859-1", "5 m³ und 3 m² für ½ Jahr · · · ····"),
+        ("windows-1251", "Рё"),
+        ("gb2312", "QQ群"),
         ("windows-1251", "ПРИНЕСИТЕ ДОКУМЕНТЫ В ОФИС КОМПАНИИ ДО ПЯТНИЦЫ"),
         ("koi8-r", "ПРИНЕСИТЕ ДОКУМЕНТЫ В ОФИС КОМПАНИИ ДО ПЯТНИЦЫ"),
         ("windows-1250", "Děkuji za zprávu, příští týden přijedu"),
@@ -82,12 +91,19 @@ def test_a_label_that_fits_is_believed(label: str, text: str) -> None:
         ("utf-8", b"party \xed\xa0\xbd\xed\xb8\x80 at the caf\xc3\xa9", "party 😀 at the café"),
         ("utf-8", "Größe der Räume, ".encode() + b"Fu\xdfnote", "Größe der Räume, Fußnote"),
         ("iso-2022-jp", b"\x1b$B-!\x1b(B \x1b$B2q5D\x1b(B", "① 会議"),
+        ("utf-8", b"Gr\xc3\xbc\xc3\x9fe \xff\xfe and \xe2\x82 end", "Grüße \ufffd\ufffd and \ufffd end"),
+        ("utf-8", b"zebra" + bytes(500), "zebra" + "\0" * 500),
         ("iso-8859-15", b"it\x92s 5 \xa4", "it’s 5 €"),
         ("iso-8859-1", b"it\x92s 5\x81", "it’s 5\ufffd"),
     ],
 )
 def test_a_few_broken_bytes_cost_only_themselves(label: str, data: bytes, text: str) -> None:
     assert charset.decode(data, label).text == text
+
+
+def test_a_mark_of_utf8_at_the_beginning_is_no_text_and_says_more_than_a_label() -> None:
+    assert charset.decode("\ufeffGrüße".encode(), "utf-8") == ("Grüße", "utf-8", "declared")
+    assert charset.decode("\ufeffж".encode(), "windows-1251") == ("ж", "utf-8", "utf-8")
 
 
 def test_raw_japanese_in_a_header_is_read_before_its_commas_are_looked_for() -> None:
