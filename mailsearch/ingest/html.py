@@ -131,7 +131,7 @@ def visible_text(html: str, *, forwards: bool = False, subject: str = "") -> Par
         # Comments may stand before the root.
         while root.prev is not None:
             root = root.prev
-        sheets = [node.text() for node in tree.css("style")[:200]]
+        sheets = styles.sheets(tree)
         named = styles.variables(html)
         _walk(root, _Rules(styles.rules(tree, sheets, named) if sheets else {}, named), output)
     builder = TextBuilder()

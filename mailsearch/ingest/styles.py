@@ -18,7 +18,7 @@ _RELEVANT = frozenset(
         "display visibility opacity font-size font color background background-color background-image position left"
         " right top bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x"
         " overflow-y clip clip-path transform filter content-visibility zoom -webkit-text-fill-color inset scale"
-        " translate rotate mso-hide",
+        " translate rotate mso-hide margin letter-spacing -webkit-clip-path -webkit-transform -ms-transform",
     )
 )
 _DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
@@ -27,7 +27,14 @@ _ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))")
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]{1,60})\s*(?:,([^()]{0,100}))?\)")
 _SET = re.compile(r"(--[\w-]{1,60})\s*:\s*([^;{}\"'<>]{1,100})")
 _FEATURE = re.compile(r"\(\s*(min|max)-(?:device-)?width\s*:\s*([0-9.]+)\s*([a-z]*)\s*\)")
+# The same as a range, and what the screens of today are.
+_RANGE = re.compile(r"\(\s*(?:device-)?width\s*([<>])=?\s*([0-9.]+[a-z]*)\s*\)")
+_HELD = re.compile(
+    r"\(\s*(?:(?:-webkit-)?min-device-pixel-ratio\s*:\s*[01](?:\.0*)?|min-resolution\s*:[^)]*|color)\s*\)"
+)
+_AMONG = re.compile(r"(min|max|clamp)\(([^()]*)\)")
 _LENGTH = re.compile(r"^\s*(?:calc\(\s*)?([+-]?[0-9]*\.?[0-9]+)\s*([a-z%]*)")
+_IMAGE = re.compile(r"url\(\s*[\"']?\s*[^)\"'\s]|gradient\(")
 _SIZES = {
     "xx-small": 9.0,
     "x-small": 10.0,
@@ -57,7 +64,7 @@ _MOST_RULES = 2_000
 # The width of a screen on which mail is read, in pixels.
 _SCREEN = 1_200
 _CLIPPED = re.compile(
-    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|(?:circle|ellipse)\(\s*0"
+    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|inset\([^)]*\b100%|(?:circle|ellipse)\(\s*0"
     r"|polygon\(\s*(?:0(?:px|%)?[\s,]*)+\)"
 )
 _FADED = re.compile(r"opacity\s*[(=]\s*0*\.?0*\s*%?\s*\)")
@@ -118,7 +125,7 @@ def variables(html: str) -> Mapping[str, str]:
 
 def filled_in(style: str, named: Mapping[str, str]) -> str:
     """*style* with the values of *named* custom properties where it uses them."""
-    for _ in range(3 if named and "var(" in style.lower() else 0):
+    for _ in range(3 if "var(" in style.lower() else 0):
         style = _VARIABLE.sub(lambda match: named.get(match[1], match[2] or ""), style.lower())
     return style
 
@@ -139,6 +146,12 @@ def look(parent: Look, style: Mapping[str, str]) -> Look:
     invisible = parent.invisible if visibility not in ("hidden", "collapse", "visible") else visibility != "visible"
     gone = parent.gone or _is_gone(style, size)
     return Look(gone, invisible, colour or parent.colour, background, size)
+
+
+def sheets(tree: LexborHTMLParser) -> list[str]:
+    """The style sheets of *tree* that hold on a wide screen."""
+    nodes = tree.css("style")[:200]
+    return [node.text() for node in nodes if _holds(f"@media {node.attributes.get('media') or 'all'}".lower())]
 
 
 def rules(
@@ -203,15 +216,20 @@ def _rules(sheet: str) -> Iterator[tuple[str, str]]:
 
 def _holds(prelude: str) -> bool:
     """Whether an @media block applies on a wide screen, whatever else the device can do."""
-    for feature in _FEATURE.findall(prelude):
+    if not prelude.startswith("@media"):
+        return re.match(r"@(?:layer|supports)", prelude) is not None
+    return any(_query_holds(query.strip()) for query in prelude[len("@media") :].split(","))
+
+
+def _query_holds(query: str) -> bool:
+    query = _RANGE.sub(lambda match: f"({'min' if match[1] == '>' else 'max'}-width:{match[2]})", query)
+    for feature in _FEATURE.findall(query):
         width = _pixels(f"{feature[1]}{feature[2]}", 16.0) or 0.0
         if (width > _SCREEN) if feature[0] == "min" else (width < _SCREEN):
             return False
-    plain = re.sub(r"\s+and\s*(?=,|$)|\(\s*\)|^(@media)\s*and\b", r"\1", _FEATURE.sub("()", prelude)).strip()
-    return (
-        re.match(r"^@media\s*(?:(?:only\s+)?(?:screen|all))?(?:\s+and)*\s*(?:,.*)?$|^@(?:layer|supports)", plain)
-        is not None
-    )
+    plain = _HELD.sub("", _FEATURE.sub("", query)).split()
+    plain = [word for word in plain if word != "and"]
+    return plain in ([], ["screen"], ["all"], ["only", "screen"], ["only", "all"], ["not", "print"], ["not", "speech"])
 
 
 def _block_end(sheet: str, opened: int) -> int:
@@ -232,6 +250,8 @@ def _specificity(selector: str) -> tuple[int, int, int]:
 
 
 def _pixels(value: str | None, base: float) -> float | None:
+    if value and (among := _AMONG.match(value)):
+        return _of_several(among[1], among[2].split(","), base)
     match = _LENGTH.match(value or "")
     if match is None:
         return None
@@ -241,6 +261,15 @@ def _pixels(value: str | None, base: float) -> float | None:
     if match[2] == "%":
         return number * base / 100
     return number * _PIXELS.get(match[2], 1.0)
+
+
+def _of_several(function: str, values: list[str], base: float) -> float | None:
+    found = [length for value in values if (length := _pixels(value, base)) is not None]
+    if len(found) != len(values):
+        return None
+    if function == "clamp" and len(found) == 3:
+        return max(found[0], min(found[1], found[2]))
+    return min(found) if function == "min" else max(found)
 
 
 def _size(style: Mapping[str, str], base: float) -> float:
@@ -256,9 +285,7 @@ def _size(style: Mapping[str, str], base: float) -> float:
 
 
 def _background(style: Mapping[str, str], inherited: Colour | None) -> Colour | None:
-    if "url(" in style.get("background-image", "") + style.get("background", "") or "gradient(" in (
-        style.get("background-image", "") + style.get("background", "")
-    ):
+    if _IMAGE.search(style.get("background-image", "") + style.get("background", "")):
         return None
     for value in (style.get("background-color", ""), style.get("background", "")):
         for word in re.findall(r"(?:rgb|hsl)a?\([^)]*\)|[#\w-]+", value):
@@ -293,17 +320,30 @@ def _is_away(style: Mapping[str, str], size: float) -> bool:
     moved = style.get("translate", "").split()
     if any((_pixels(one, size) or 0) <= _FAR_BY for one in (*inset, *moved)):
         return True
+    margins = style.get("margin", "").split()
+    if any((_pixels(one, size) or 0) <= _FAR_BY for one in margins) or _is_heaped(style, size):
+        return True
     far = any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ACROSS for place in across)
     far = far or any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ALONG for place in along)
     # A line pushed out of its own box by all its width.
     pushed = re.match(r"-\s*[1-9][0-9]{2,}(?:\.[0-9]*)?%", style.get("text-indent", "")) is not None
-    shrunk = _SHRUNK.search(style.get("transform", "")) or re.match(r"0*\.?0*(?:\s|$)", style.get("scale", "1"))
+    moves = (style.get(name, "") for name in ("transform", "-webkit-transform", "-ms-transform"))
+    shrunk = next(filter(None, map(_SHRUNK.search, moves)), None) or re.match(
+        r"0*\.?0*(?:\s|$)", style.get("scale", "1")
+    )
     return far or pushed or shrunk is not None or re.search(r"[xy]\s+90deg", style.get("rotate", "")) is not None
+
+
+def _is_heaped(style: Mapping[str, str], size: float) -> bool:
+    """Whether letters stand one upon the other."""
+    between = _pixels(style.get("letter-spacing"), size)
+    return between is not None and between <= -0.7 * size
 
 
 def _is_cut(style: Mapping[str, str], size: float) -> bool:
     """Clipped to nothing."""
-    if _CLIPPED.search(style.get("clip", "") + style.get("clip-path", "")) or _FADED.search(style.get("filter", "")):
+    clips = (style.get(name, "") for name in ("clip", "clip-path", "-webkit-clip-path"))
+    if any(map(_CLIPPED.search, clips)) or _FADED.search(style.get("filter", "")):
         return True
     hides = any(
         "hidden" in style.get(name, "") or "clip" in style.get(name, "")
