@@ -15,6 +15,36 @@ _FIRST_CENTURY = re.compile(r"(?<![+\-0-9])000[1-9]\b")
 _COMMENT = re.compile(r"\([^()]{0,200}\)")
 _CLOCK = re.compile(r"\b(1[0-2]|0?[1-9])(:[0-9]{2}(?::[0-9]{2})?) ?([AaPp])\.?[Mm]\b\.?")
 _ZONE_WITH_COLON = re.compile(r"(?<=[0-9] )(?:GMT|UTC)?([+-])([0-9]{2}):([0-9]{2})$")
+# Fractions of a second, as no date of mail has them.
+_FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]{1,9}\b")
+# Zones that mail names and the library does not know, in hours. Names of several zones (IST) are left out.
+_ZONES = {
+    name: timedelta(hours=float(hours))
+    for name, hours in re.findall(
+        r"([A-Z]+) (\S+)",
+        "WET 0 WEST 1 BST 1 CET 1 MET 1 MEZ 1 CEST 2 MEST 2 MESZ 2 EET 2 EEST 3 MSK 3 MSD 4 PKT 5 WIB 7 ICT 7 HKT 8"
+        " SGT 8 AWST 8 JST 9 KST 9 ACST 9.5 AEST 10 ACDT 10.5 AEDT 11 NZST 12 NZDT 13 NDT -2.5 NST -3.5 BRT -3 ART -3"
+        " CLT -4 AKDT -8 AKST -9 HST -10",
+    )
+}
+_KNOWN_ZONES = ("UT", "UTC", "GMT", "Z", "AST", "ADT", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT")
+_NAMED_ZONE = re.compile(r"(?<=[0-9:]) ([A-Z]{1,5})(?= [0-9]{4}$|$)")
+# Months as programs in other languages write them, by how they begin: in Cyrillic and with accents, too.
+_OTHER_MONTHS = {
+    **dict.fromkeys(("ene", "gen", "янв"), "Jan"),
+    **dict.fromkeys(("fév", "fev", "фев"), "Feb"),
+    **dict.fromkeys(("mär", "mrz", "mrt", "maa", "мар"), "Mar"),
+    **dict.fromkeys(("avr", "abr", "апр"), "Apr"),
+    **dict.fromkeys(("mai", "mei", "mag", "maj", "май", "мая"), "May"),
+    **dict.fromkeys(("juin", "giu", "июн"), "Jun"),
+    **dict.fromkeys(("juil", "lug", "июл"), "Jul"),
+    **dict.fromkeys(("aoû", "aou", "ago", "авг"), "Aug"),
+    **dict.fromkeys(("set", "сен"), "Sep"),
+    **dict.fromkeys(("okt", "ott", "out", "окт"), "Oct"),
+    **dict.fromkeys(("ноя",), "Nov"),
+    **dict.fromkeys(("dez", "dic", "déc", "дек"), "Dec"),
+}
+_WRITTEN_DAY = re.compile(r"^(?:[^\W\d_]+\.?,? )?([0-9]{1,2})\.?[ -]([^\W\d_]{3,10})\.?[ -](?=[0-9]{2,4}\b)")
 # As nearly all mail writes it; whatever differs is left to the library.
 _USUAL = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2}) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -62,7 +92,7 @@ def _offset(sign: str, hours: int, minutes: int) -> timezone | None:
 
 
 def _read_any(value: str) -> ReadDate:
-    plain = _plain(value)
+    plain = _WRITTEN_DAY.sub(_in_english, _plain(value))
     try:
         fields = parsedate_tz(plain)
     except (ValueError, IndexError, OverflowError, TypeError, AttributeError):
@@ -76,7 +106,7 @@ def _read_any(value: str) -> ReadDate:
         # The library takes a piece of the time for it where there is none.
         return ReadDate(None, "The date has no year.")
     year, problem = _repair_year(fields[0])
-    zone, zone_problem = _zone(fields[9], plain)
+    zone, zone_problem = _named_zone(plain) or _zone(fields[9], plain)
     second = min(fields[5], 59)
     try:
         moment = datetime(year, *fields[1:5], second, tzinfo=zone)
@@ -92,8 +122,16 @@ def _plain(value: str) -> str:
     """*value* without comments, its clock with 24 hours and its zone without a colon."""
     while value != (bare := _COMMENT.sub(" ", value)):
         value = bare
+    value = _FRACTION.sub("", value).partition(";")[0].replace('"', "").strip()
     value = _CLOCK.sub(_full_clock, " ".join(value.replace(",", ", ").split()).replace(" ,", ","))
     return _ZONE_WITH_COLON.sub(r"\1\2\3", value)
+
+
+def _in_english(match: re.Match[str]) -> str:
+    begins = match[2].lower()
+    begin = begins[:3].title()
+    month = next((_OTHER_MONTHS[begins[:size]] for size in (3, 4) if begins[:size] in _OTHER_MONTHS), match[2])
+    return f"{match[1]} {begin if begin in _MONTHS else month} "
 
 
 def _full_clock(match: re.Match[str]) -> str:
@@ -118,7 +156,20 @@ def _repair_year(year: int) -> tuple[int, str]:
     # Programs that counted years from 1900 wrote 2001 as 101.
     if 100 <= year <= 150:
         return year + 1900, f"The year {year} was read as {year + 1900}."
+    # Others wrote 19 before that number.
+    if 19_100 <= year <= 19_150:
+        return year - 17_100, f"The year {year} was read as {year - 17_100}."
     return year, ""
+
+
+def _named_zone(value: str) -> tuple[timezone, str] | None:
+    """The zone that *value* names by letters that the library does not know; None where it names none."""
+    match = _NAMED_ZONE.search(value)
+    if match is None or match[1] in _KNOWN_ZONES:
+        return None
+    if match[1] not in _ZONES:
+        return UTC, f"The zone {match[1]} is unknown; the time was read as UTC."
+    return timezone(_ZONES[match[1]]), ""
 
 
 def _zone(offset: int | None, value: str) -> tuple[timezone, str]:

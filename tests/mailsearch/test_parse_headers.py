@@ -143,6 +143,13 @@ def test_references_come_in_order_and_once() -> None:
         ("Tue Mar  5 09:30:00 2024", datetime(2024, 3, 5, 9, 30, tzinfo=UTC)),
         ("Thu, 13 Dec 101 15:30:00 +0000", datetime(2001, 12, 13, 15, 30, tzinfo=UTC)),
         ("Tue, 05 Mar 2024 09:30:60 +0000", datetime(2024, 3, 5, 9, 30, 59, tzinfo=UTC)),
+        ("Fri, 1 Feb 19102 15:30:00 +0000", datetime(2002, 2, 1, 15, 30, tzinfo=UTC)),
+        ("Tue, 05 Mar 2024 09:30:00 CET", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("Tue Mar  5 09:30:00 JST 2024", datetime(2024, 3, 5, 0, 30, tzinfo=UTC)),
+        ("Tue, 05 Mar 2024 09:30:00.250 +0100", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("Dienstag, 5. März 2024 09:30:00 +0100", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("mar., 5 mars 2024 09:30:00 +0100", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
+        ("Вт, 05 мар 2024 09:30:00 +0100", datetime(2024, 3, 5, 8, 30, tzinfo=UTC)),
     ],
 )
 def test_dates_are_read_in_their_zone(value: str, expected: datetime) -> None:
@@ -170,6 +177,9 @@ def test_a_date_that_cannot_be_is_none_and_says_why(value: str) -> None:
 
 def test_an_impossible_zone_does_not_lose_the_date() -> None:
     read = dates.read("Tue, 05 Mar 2024 09:30:00 -1600")
+    assert read.moment == datetime(2024, 3, 5, 9, 30, tzinfo=UTC)
+    assert read.problem
+    read = dates.read("Tue, 05 Mar 2024 09:30:00 XYZ")
     assert read.moment == datetime(2024, 3, 5, 9, 30, tzinfo=UTC)
     assert read.problem
 
