@@ -109,7 +109,7 @@ def _read_one(piece: bytes, role: str, hint: str) -> ParsedAddress | None:
     angles = [match for match in _ANGLE.finditer(piece) if b"@" in match[1]] or list(_ANGLE.finditer(piece))
     if angles:
         last = angles[-1]
-        name, address = piece[: last.start()] + piece[last.end() :], last[1]
+        name, address = piece[: last.start()].rstrip(b"< ") + b" " + piece[last.end() :].lstrip(b"> "), last[1]
     elif b"@" in piece:
         name, address = _name_in_comment(piece)
     elif b"<" in piece or not piece.strip():
@@ -149,7 +149,7 @@ def _name(value: bytes, hint: str) -> str:
     name = headers.text(value, hint).value
     while len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
         name = name[1:-1].strip()
-    if name.startswith('"') and name.count('"') == 2:
+    if name.startswith('"') and name.count('"') < 3:
         name = name.replace('"', "")
     if not name.isascii():
         # Nobody sees these characters: with them a known name would pass for another one.

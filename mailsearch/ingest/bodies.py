@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from mailsearch.hits import Block, PartLinks, Region
-from mailsearch.ingest import charset, cms, entities, headers, html, invitations, links, plain, reports, words
+from mailsearch.ingest import charset, cms, entities, headers, html, invitations, links, plain, reports, words, yenc
 from mailsearch.ingest.blocks import MOST_TEXT
 from mailsearch.ingest.entities import Entity
 from mailsearch.ingest.parsed import Defect, ParsedText
@@ -29,6 +29,8 @@ _REPORTS = (
     "message/feedback-report",
     "message/tracking-status",
 )
+# As many words as may only say where a text is to be had.
+_SHORT = 20
 # Messages inside signatures, and pieces of messages, that are opened within each other.
 _MOST_OPENED = 20
 _CLEARSIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
@@ -184,9 +186,10 @@ class _Reader:
             found.defects.append(Defect(content.problem[0], entity.path, content.problem[1]))
         placed, filename = disposition(entity)
         kind = entity.content_type
-        if kind == "text/calendar" and entity.depth:
+        named = filename or placed == "attachment"
+        if (kind == "text/calendar" and (entity.depth or named)) or kind == "application/ics":
             # Beside other text the event is an attachment; by itself it is what the message says.
-            found.spare.append(invitations.read(content.data).text)
+            found.spare.append(_invitation(entity, content).text)
             filename = filename or "invite.ics"
         if placed != "attachment" and not filename and _is_body(kind):
             self.text(entity, content, found)
@@ -218,9 +221,12 @@ class _Reader:
     def promote(self, found: Found) -> None:
         """Where nothing gives the body any text, a text that only carries a file name is the body."""
         for leaf in found.order:
-            if not isinstance(leaf, Leaf) or leaf.entity.content_type not in ("text/plain", "text/html"):
+            if not isinstance(leaf, Leaf):
                 continue
-            if disposition(leaf.entity)[0] != "attachment":
+            kind, (placed, filename) = leaf.entity.content_type, disposition(leaf.entity)
+            # Text of an unknown kind is read as plain (RFC 2046 §4.1.4).
+            is_text = kind in ("text/plain", "text/html") or (kind.startswith("text/") and not filename)
+            if is_text and placed != "attachment":
                 found.order.remove(leaf)
                 self.text(leaf.entity, leaf.content, found)
                 return
@@ -229,7 +235,7 @@ class _Reader:
         """Add a text part to the body."""
         kind = entity.content_type
         if kind == "text/calendar":
-            invitation = invitations.read(content.data)
+            invitation = _invitation(entity, content)
             found.pieces.append(("calendar", invitation.text))
             found.facts |= invitation.facts
             return
@@ -246,6 +252,8 @@ class _Reader:
     def _decoded(self, entity: Entity, content: Content, found: Found) -> str:
         """The text of a part in characters; what is wrong with it is noted in *found*."""
         kind, declared = entity.content_type, entity.parameters.get("charset", "")
+        if b"=ybegin " in content.data:
+            content = self._without_files(entity, content, found)
         if not declared and kind == "text/html" and (meta := _META_CHARSET.search(content.data[:4096])):
             declared = meta[1].decode("latin-1")
         decoded = charset.decode(content.data, declared)
@@ -259,6 +267,15 @@ class _Reader:
             said = f"Only {MOST_TEXT} characters of text are kept."
             found.defects.append(Defect("text-truncated", entity.path, said))
         return text
+
+    def _without_files(self, entity: Entity, content: Content, found: Found) -> Content:
+        """A part without the files that stand in it as bytes."""
+        rest, files = yenc.take_files(content.data)
+        for name, data, sound in files:
+            found.files.append((headers.text(name).value, data))
+            said = "A file was in the text in yEnc; it was taken out" + ("." if sound else ", damaged.")
+            found.defects.append(Defect("yenc-inline", entity.path, said))
+        return content._replace(data=rest)
 
     def _plain(self, entity: Entity, text: str, found: Found) -> None:
         text, files = plain.take_files(text)
@@ -312,10 +329,17 @@ def _is_stub(plain_text: str, html_text: str) -> bool:
     said, meant = words.words(plain_text[:200_000]), words.words(html_text[:200_000])
     if len(said) < 3 <= len(meant):
         return True
+    if len(said) < _SHORT and len(meant) > len(said) and 2 * len({*said} & {*meant}) < len({*said}):
+        # A few words that the page does not say are about it, whatever their language.
+        return True
     if len(said) < 60 and _STUB.search(plain_text):
         # What only speaks of the page shares few words with it.
         return len(said) * 3 < len(meant) or (len(said) < len(meant) and 2 * len({*said} & {*meant}) < len({*said}))
     return len(said) * 8 < len(meant) and len(said) < 100
+
+
+def _invitation(entity: Entity, content: Content) -> invitations.Invitation:
+    return invitations.read(content.data, entity.parameters.get("charset", ""))
 
 
 def _is_body(kind: str) -> bool:

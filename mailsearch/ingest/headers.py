@@ -16,6 +16,8 @@ _FOLD = re.compile(rb"(?:\r*\n|\r)[ \t]*")
 # =?charset*language?B-or-Q?text?=, where broken programs leave blanks and single question marks in the text.
 _WORD = re.compile(
     rb"=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?]{0,99999}(?:\?(?!=)[^?]{0,99999}){0,8})\?="
+    # The end of a header that was cut off.
+    rb"|=\?([^?*\s=]{1,40})(?:\*[^?\s]{0,20})?\?([bBqQ])\?([^?\s]{1,1000})\??\Z"
 )
 _BETWEEN = re.compile(rb"[ \t\r\n]*")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
@@ -32,7 +34,7 @@ _PARAMETER = re.compile(
     re.DOTALL,
 )
 _FIRST_WORD = re.compile(rb"([^\s=\"]+)[\s,]+(?=[^\s=\"]+\s*=)")
-_RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_RESERVED = re.compile(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
 
 
 class Text(NamedTuple):
@@ -168,7 +170,7 @@ def _join_sections(found: list[tuple[int, bool, bytes]], hint: str) -> str:
             label, _, value = value.split(b"'", 2)
             declared = label.decode("latin-1")
         data += unquote_to_bytes(value) if extended else value
-    if b"=?" in data and not declared:
+    if data.startswith(b"=?") or (b"=?" in data and not declared):
         # An encoded word that was cut into sections, against all rules.
         return text(data, hint).value
     return one_line(charset.decode(data, declared, hint).text)
@@ -182,7 +184,8 @@ def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
     end = 0
     for match in _WORD.finditer(value):
         between = value[end : match.start()]
-        label = match[1].decode("latin-1")
+        stated, encoding, content = match.groups()[:3] if match[1] else match.groups()[3:]
+        label = stated.decode("latin-1")
         adjacent = end > 0 and _BETWEEN.fullmatch(between) is not None
         if run and not (adjacent and label.lower() == run_charset.lower()):
             pieces.append(_decode_run(run, run_charset, hint))
@@ -193,7 +196,7 @@ def _decode_words(value: bytes, hint: str) -> tuple[str, str]:
             problem = problem or raw_problem
         if not charset.lookup(label):
             problem = f"The charset of an encoded word is unknown or not allowed: {label[:40]}."
-        run.append((match[2], match[3]))
+        run.append((encoding, content))
         run_charset = label
         end = match.end()
     if run:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
-from mailsearch.ingest import charset
+from mailsearch.ingest import charset, html
 from mailsearch.ingest.blocks import TextBuilder
 from mailsearch.ingest.parsed import ParsedText
 
@@ -17,6 +17,11 @@ from mailsearch.ingest.parsed import ParsedText
 _HYPHENATED = re.compile(r"(?m)^(.*[^\W\d_]-)\n[ \t](?=[^\W\d_])")
 _PRINTABLE = re.compile(r"(?im)^([\w-]{1,60};(?:[^:\n]*;)?(ENCODING=)?QUOTED-PRINTABLE[^:\n]*):((?:[^\n]*=\n)*[^\n]*)")
 _FOLD_AT = 72
+# A fold in the midst of a character of UTF-8.
+_FOLDED_INSIDE = re.compile(rb"(?<=[\x80-\xf4])\r?\n[ \t](?=[\x80-\xbf])")
+_BEGINS = re.compile(r"(?im)^BEGIN:VCALENDAR[ \t]*$")
+_NESTING = re.compile(r"(?im)^(?:BEGIN|(END)):([\w-]{1,60})[ \t]*$")
+_MARKUP = re.compile(r"(?i)</(?:p|div|b|i|u|a|ul|ol|li|span|html|html-blob|table|font)>|<br ?/?>")
 _MOST_EVENTS = 2_000
 _SHOWN = ("VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY")
 _METHODS = {"REQUEST": "Invitation", "CANCEL": "Cancelled", "REPLY": "Reply", "COUNTER": "Counter-proposal"}
@@ -33,18 +38,16 @@ class Invitation:
 
 # Once for its text and once for its facts.
 @lru_cache(2)
-def read(content: bytes) -> Invitation:
-    """Read a calendar. Never raises: what is no calendar comes back as its own text with `sound` false."""
-    # Takes longer to load than a hundred messages to read, and most mail invites nobody.
-    from icalendar import Calendar
+def read(content: bytes, declared: str = "") -> Invitation:
+    """Read a calendar whose charset is *declared*, or UTF-8.
 
-    source = readable = _HYPHENATED.sub(_join, charset.clean(charset.decode(content, "utf-8").text))
+    Never raises: what is no calendar comes back as its own text with `sound` false.
+    """
+    text = charset.decode(_FOLDED_INSIDE.sub(b"", content), declared or "utf-8").text
+    source = readable = _HYPHENATED.sub(_join, charset.clean(text))
     if "QUOTED-PRINTABLE" in source.upper():
         readable = _PRINTABLE.sub(_unquoted, source)
-    try:
-        calendars = Calendar.from_ical(readable, multiple=True)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        calendars = []
+    calendars = _calendars(readable) or _calendars(_mended(readable))
     builder = TextBuilder()
     facts: dict[str, str] = {}
     shown = 0
@@ -60,6 +63,33 @@ def read(content: bytes) -> Invitation:
     if not shown:
         return Invitation(_as_source(source), {}, False)
     return Invitation(builder.parsed(), facts)
+
+
+def _calendars(source: str) -> list[Any]:
+    # Takes longer to load than a hundred messages to read, and most mail invites nobody.
+    from icalendar import Calendar
+
+    try:
+        return list(Calendar.from_ical(source, multiple=True))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        return []
+
+
+def _mended(source: str) -> str:
+    """*source* from where its calendar begins, with an end for whatever has none."""
+    begins = _BEGINS.search(source)
+    if begins is None:
+        return ""
+    source = source[begins.start() :]
+    opened: list[str] = []
+    for is_end, name in _NESTING.findall(source):
+        if not is_end:
+            opened.append(name.upper())
+        elif opened and opened[-1] == name.upper():
+            opened.pop()
+    # The last line is cut off, too.
+    whole = source.rpartition("\n")[0] if opened and not source.endswith("\n") else source.rstrip("\n")
+    return "\n".join([whole, *(f"END:{name}" for name in reversed(opened)), ""])
 
 
 def _join(match: re.Match[str]) -> str:
@@ -89,10 +119,19 @@ def _write(builder: TextBuilder, component: Any, method: str) -> None:
     for name, value in rows:
         if value:
             builder.add(f"{name}: {value}", "row")
-    for key in ("DESCRIPTION", "COMMENT"):
-        for value in _values(component, key):
-            for paragraph in charset.clean(str(value)).split("\n\n"):
-                builder.add(paragraph)
+    described = "DESCRIPTION" if _text(component, "DESCRIPTION") else "X-ALT-DESC"
+    for value in (*_values(component, described), *_values(component, "COMMENT")):
+        _describe(builder, charset.clean(str(value)))
+
+
+def _describe(builder: TextBuilder, text: str) -> None:
+    """Add what is said of an event, which some programs write as HTML."""
+    if _MARKUP.search(text):
+        page = html.visible_text(text)
+        text = page.text
+        builder.hide(page.hidden_text)
+    for paragraph in text.split("\n\n"):
+        builder.add(paragraph)
 
 
 def _facts(component: Any, method: str) -> dict[str, str]:
@@ -148,8 +187,8 @@ def _dt(value: Any) -> Any:
 def _spoken(moment: date | datetime) -> str:
     if not isinstance(moment, datetime):
         return moment.strftime("%A %Y-%m-%d")
-    zone = f" {moment.tzinfo}" if moment.tzinfo else ""
-    return moment.strftime("%A %Y-%m-%d %H:%M") + zone
+    named = str(getattr(moment.tzinfo, "_tzid", "") or moment.tzinfo or "").replace("\\,", ",").replace("\\", "")
+    return f"{moment.strftime('%A %Y-%m-%d %H:%M')} {named}".rstrip()
 
 
 def _utc(moment: date | datetime | None) -> str:

@@ -4,6 +4,7 @@ Nothing here raises on any bytes. Work on hostile bytes can still take long: `li
 can be killed.
 """
 
+import codecs
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -76,9 +77,11 @@ def parse_with(raw: bytes, read_text: ReadText, trusted_authserv_id: str = "") -
 
 
 def _unwrapped(raw: bytes) -> tuple[bytes, str]:
-    """*raw*, or what a `.msg` file holds, and what was wrong with that."""
+    """*raw*, or what a `.msg` file or one that an editor saved holds, and what was wrong with that."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16", "replace").encode("utf-8", "replace"), ""
     if not raw.startswith(_COMPOUND_FILE):
-        return raw, ""
+        return raw.removeprefix(codecs.BOM_UTF8), ""
     from mailsearch.ingest import outlook
 
     return outlook.unwrap(raw)
@@ -176,7 +179,8 @@ class _Parser:
             else:
                 defects.append(Defect("nesting-depth", item.path, "Messages nest too deep; this one was kept unread."))
         for name, data in found.files:
-            listed.append(self._file(name, _OCTETS, data))
+            opened = self._opened(data, found)
+            listed += [self._file(name, _OCTETS, data)] if opened is None else opened
         return tuple(listed), tuple(nested), defects
 
     def _leaf(self, leaf: Leaf, found: Found, depth: int) -> tuple[list[ParsedAttachment], list[ParsedMessage]]:
@@ -186,18 +190,27 @@ class _Parser:
         if depth < _DEEPEST_MESSAGE and _is_mail(kind, name, data):
             inner = _Parser(self.read_text, "").message(entities.read(data), depth + 1)
             return [_as_attachment(name, kind, data, inner)], [inner]
-        opened = _open_tnef(data)
+        opened = self._opened(data, found)
         if opened is not None:
-            found.beside(opened.body)
-            return [self._file(title, _OCTETS, content) for title, content in opened.files], []
+            return opened, []
+        readable = _relabelled(leaf.entity, data)
         if kind == "text/calendar" or name.lower().endswith(".ics"):
-            found.facts |= {key: value for key, value in invitations.read(data).facts.items() if key not in found.facts}
-        listed = replace(self._file(name, kind, data), inline=leaf.inline)
+            facts = invitations.read(readable).facts
+            found.facts |= {key: value for key, value in facts.items() if key not in found.facts}
+        listed = replace(self._file(name, kind, readable), content=data, inline=leaf.inline)
         if leaf.sealed:
             listed = replace(listed, state="encrypted", text=ParsedText(""))
         elif leaf.content.truncated and listed.state == "ok":
             listed = replace(listed, state="truncated")
         return [listed], []
+
+    def _opened(self, data: bytes, found: Found) -> list[ParsedAttachment] | None:
+        """The files in a container of Outlook, whose text is noted in *found*; None where *data* is none."""
+        opened = _open_tnef(data)
+        if opened is None:
+            return None
+        found.beside(opened.body)
+        return [self._file(title, _OCTETS, content) for title, content in opened.files]
 
     def _file(self, filename: str, content_type: str, data: bytes) -> ParsedAttachment:
         filename = headers.safe_filename(filename)
@@ -210,6 +223,14 @@ def _is_mail(kind: str, name: str, data: bytes) -> bool:
     if kind in ("message/rfc822", "message/global"):
         return True
     return name.lower().endswith(".eml") and re.match(rb"(?:>?From |[A-Za-z][\w-]{1,60}:[ \t])", data) is not None
+
+
+def _relabelled(entity: Entity, data: bytes) -> bytes:
+    """The bytes of an attached text in a form that tells its charset, where the part's label does."""
+    label = entity.parameters.get("charset", "") if entity.content_type.startswith("text/") else ""
+    if charset.lookup(label) in ("", "ascii", "utf-8"):
+        return data
+    return codecs.BOM_UTF8 + charset.decode(data, label).text.encode("utf-8", "replace")
 
 
 def _charset_hint(root: Entity) -> str:

@@ -19,7 +19,7 @@ _CODE_BEGINS = frozenset(" \tdi@-+")
 _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
-_UU_BEGIN = re.compile(r"begin(-base64)? [0-7]{3,4} (\S.{0,200})")
+_UU_BEGIN = re.compile(r"begin(-base64)?[ \t]+[0-7]{3,6}[ \t]+(\S.{0,200})")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{1,100}={0,2}")
 
 
@@ -41,7 +41,7 @@ def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwar
 
 def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
     """*text* without its uuencoded files, and the files: name, content, and whether every line could be decoded."""
-    if "begin " not in text and "begin-base64 " not in text:
+    if "begin " not in text and "begin-base64" not in text:
         return text, ()
     lines = text.split("\n")
     kept: list[str] = []
@@ -50,29 +50,32 @@ def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:
     while index < len(lines):
         match = _UU_BEGIN.fullmatch(lines[index].rstrip())
         is_base64 = match is not None and match[1] is not None
-        stop = _uu_end(lines, index + 1, is_base64=is_base64) if match else 0
+        stop, closed = _uu_end(lines, index + 1, is_base64=is_base64) if match else (0, False)
         if match is None or not stop:
             kept.append(lines[index])
             index += 1
             continue
         content, sound = _decoded(lines[index + 1 : stop], is_base64=is_base64)
-        files.append((match[2].strip(), content, sound and stop < len(lines)))
-        index = stop + 1
+        files.append((match[2].strip(), content, sound and closed))
+        index = stop + closed
     return "\n".join(kept), tuple(files)
 
 
-def _uu_end(lines: list[str], index: int, *, is_base64: bool) -> int:
-    """Where the lines of an encoded file end (its last line, or where it is cut off); 0 where there is no such file."""
+def _uu_end(lines: list[str], index: int, *, is_base64: bool) -> tuple[int, bool]:
+    """Where the lines of an encoded file end, and whether by its last line; (0, False) where there is no such file."""
     first = index
     last, is_line = ("====", _is_base64) if is_base64 else ("end", _is_uu)
+    full = is_base64
     while index < len(lines):
         line = lines[index].rstrip()
         if line == last:
-            return index if index > first else 0
-        if line.strip("`") and not is_line(line):
-            break
+            return (index, True) if index > first and (full or not any(lines[first:index])) else (0, False)
+        if line.strip("`"):
+            if not is_line(line):
+                break
+            full = full or _is_full(line)
         index += 1
-    return index if index > first + 1 else 0
+    return (index, False) if full and index > first + 1 else (0, False)
 
 
 def _decoded(lines: list[str], *, is_base64: bool) -> tuple[bytes, bool]:
@@ -87,9 +90,19 @@ def _is_base64(line: str) -> bool:
 
 
 def _is_uu(line: str) -> bool:
-    """Whether a line has about as many characters as its first one says, all of the alphabet."""
-    needed = ((ord(line[0]) - 32 & 63) * 4 + 2) // 3 + 1
-    return needed - 3 <= len(line) <= needed + 5 and line.isascii() and line.isprintable() and line == line.upper()
+    """Whether a line has no more characters than its first one says, all of the alphabet.
+
+    It has fewer where blanks at its end, which stand for zeros, got lost on the way.
+    """
+    return len(line) <= _needed(line) + 5 and line.isascii() and line.isprintable() and line == line.upper()
+
+
+def _is_full(line: str) -> bool:
+    return len(line) >= _needed(line) - 3
+
+
+def _needed(line: str) -> int:
+    return ((ord(line[0]) - 32 & 63) * 4 + 2) // 3 + 1
 
 
 def mark_blocks(text: str, *, printed: bool = False) -> tuple[Block, ...]:
@@ -224,7 +237,7 @@ def _uudecode(lines: list[str]) -> tuple[bytes, bool]:
     for line in lines:
         if not line.strip("` "):
             continue
-        needed = ((ord(line[0]) - 32 & 63) * 4 + 2) // 3 + 1
+        needed = _needed(line)
         # Blanks at the end get lost on the way, and some encoders pad too much.
         try:
             content.append(binascii.a2b_uu(line.rstrip("\r")[:needed].ljust(needed)))

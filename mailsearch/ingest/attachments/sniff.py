@@ -1,5 +1,6 @@
 """What a file is, from its first bytes; its name and declared type decide only between kinds of text."""
 
+import codecs
 import io
 import re
 import zipfile
@@ -45,7 +46,9 @@ _BY_TYPE = {
     **dict.fromkeys(("application/json", "application/xml", "application/x-sh", "application/sql"), "text"),
     "message/rfc822": "mail",
 }
-_HTML = re.compile(rb"^\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype html|html|head|body)[\s>]", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(
+    rb"^\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype html|html|head|body|table)[\s>]", re.IGNORECASE | re.DOTALL
+)
 
 
 def kind(content: bytes, content_type: str, filename: str) -> str:
@@ -53,7 +56,7 @@ def kind(content: bytes, content_type: str, filename: str) -> str:
 
     "encrypted" are documents in a container that needs a password.
     """
-    head = content[:2048]
+    head = content[:2048].removeprefix(codecs.BOM_UTF8)
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -67,7 +70,7 @@ def kind(content: bytes, content_type: str, filename: str) -> str:
 
 
 def _text_kind(head: bytes, content_type: str, filename: str) -> str:
-    stripped = head.lstrip(b"\xef\xbb\xbf \t\r\n").upper()
+    stripped = head.lstrip(b" \t\r\n").upper()
     if stripped.startswith(b"BEGIN:VCALENDAR"):
         return "calendar"
     if stripped.startswith(b"BEGIN:VCARD"):
@@ -98,6 +101,8 @@ def _zip_kind(content: bytes) -> str:
     for prefix, found in (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx")):
         if "[Content_Types].xml" in names and any(name.startswith(prefix) for name in names):
             return found
+    if "mimetype" in names and "encrypted-package" in names:
+        return "encrypted"
     return "odf" if "mimetype" in names and "content.xml" in names else "zip"
 
 
