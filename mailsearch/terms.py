@@ -10,7 +10,9 @@ A text is folded (`fold`: case, accents, width, format characters) and cut into 
 - scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters,
   one position each, and the last character of a run by itself. So a single such character in a query is asked for
   as a prefix (`is_dense(lexeme)` and one character long), and longer ones as their pairs;
-- an emoji is a lexeme.
+- an emoji is a lexeme;
+- letters that no accent makes and that keyboards elsewhere lack (ł, đ, ø, ı, æ) stand for themselves, and beside each
+  such word stands what others write for it (`łódź` is `łodz` and `lodz`, `được` is `đuoc` and `duoc`).
 
 How the index is made (`SearchDocument.words`): every lexeme of `positioned_tokens` at its position, unstemmed, and
 beside it at the same position the stem of each plain word in the language of its message, as Postgres'
@@ -28,6 +30,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 
 # Postgres refuses lexemes of 2 KB; nobody types more than this, and a query's lexeme is cut at the same place.
 LONGEST_LEXEME = 200
@@ -58,6 +61,10 @@ _SEPARATOR = re.compile(r"[-./:_,]+")
 # Accents, vowel points; but й is a letter of its own.
 _ACCENT = re.compile("(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u064b-\u065f\u0670]")
 _FORMAT = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_STROKED = re.compile("[łđøħŧıæœðþ]")
+_BARE = str.maketrans(
+    {"ł": "l", "đ": "d", "ø": "o", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
+)
 _APOSTROPHE = re.compile("[\u2019\u02bc\u00b4\u2018`]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]+")
 # Of so many characters one in each may be none of ASCII for a text to be folded by its runs of these.
@@ -150,7 +157,19 @@ def lexemes_and_places(text: str) -> tuple[list[str], list[int]]:
             lexemes += pieces
             places += [at + offset for offset in offsets]
             at += offsets[-1]
-    return lexemes, places
+    return _with_bare(lexemes, places) if not text.isascii() and _STROKED.search(text) else (lexemes, places)
+
+
+def _with_bare(lexemes: list[str], places: list[int]) -> tuple[list[str], list[int]]:
+    """The same, and beside each word with a letter that has one what others write for it."""
+    pairs: list[tuple[str, int]] = []
+    for lexeme, place in zip(lexemes, places, strict=True):
+        pairs.append((lexeme, place))
+        if _STROKED.search(lexeme):
+            pairs.append((lexeme.translate(_BARE)[:LONGEST_LEXEME], place))
+    # A compound stands at the place of its first part.
+    pairs.sort(key=itemgetter(1))
+    return [lexeme for lexeme, _ in pairs], [place for _, place in pairs]
 
 
 @lru_cache(40_000)

@@ -20,6 +20,8 @@ _MOST_POSITIONS = 255
 # Words between two fields, so that no phrase runs from one into the other.
 _GAP = 10
 _REMEMBERED = 300_000
+# The longest words that people look for.
+_TYPED = 40
 # A place is a position with its weight in the two bits above, as a tsvector has it.
 _WEIGHTS = {"A": 3 << 14, "B": 2 << 14, "C": 1 << 14, "D": 0}
 _COUNT = Struct(">I").pack
@@ -141,7 +143,8 @@ def _fitting(places_of: dict[str, bytes], length: int) -> IndexLine:
         return IndexLine(places_of, length, capped=False)
     fitting: dict[str, bytes] = {}
     size = 0
-    for lexeme, places in places_of.items():
+    # Words before numbers and codes, and those before what is too long for anyone to type.
+    for lexeme, places in sorted(places_of.items(), key=lambda item: (len(item[0]) > _TYPED, not item[0].isalpha())):
         # Each lexeme is followed by an aligned count.
         size += len(lexeme.encode()) + 3 + len(places)
         if size > _MOST_BYTES:

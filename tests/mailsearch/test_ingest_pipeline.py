@@ -172,10 +172,11 @@ def test_more_words_than_the_index_takes_are_a_defect_and_the_first_are_found() 
     mailbox = new_mailbox()
     # A tsvector takes a megabyte. Long words fill it sooner than many.
     words = ["heron" * 34 + "".join(end) for end in itertools.product("abcdefghijklmnopqrst", repeat=3)]
-    summary = ingest(source(mail(f"Firstly {' '.join(words)}", subject="Long"), mail("Short.")), mailbox=mailbox)
+    summary = ingest(source(mail(f"Firstly {' '.join(words)} lastly", subject="Long"), mail("Short.")), mailbox=mailbox)
     assert (summary.new, summary.defects["index-capped"]) == (2, 1)
     assert found_by(mailbox, "'firstly'") == found_by(mailbox, f"'{words[100]}'") == ["Long"]
     assert found_by(mailbox, f"'{words[-1]}'") == []
+    assert found_by(mailbox, "'lastly'") == ["Long"]
 
 
 def test_a_message_inside_a_message_is_a_message_in_its_container() -> None:

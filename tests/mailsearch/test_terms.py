@@ -3,10 +3,11 @@
 import string
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailsearch.terms import fold, index_tokens
+from mailsearch.terms import fold, index_tokens, positioned_tokens
 
 
 @given(st.text(string.ascii_letters + string.digits + string.punctuation + " \t\n", max_size=80))
@@ -20,3 +21,16 @@ def test_a_character_is_folded_alike_among_letters_of_ascii_and_among_others() -
         if unicodedata.decomposition(character) or unicodedata.combining(character) or character.isupper():
             word = f"Ae{character}`o"
             assert fold(word + plain).removesuffix(plain) == fold(word + other).removesuffix(other), character
+
+
+@pytest.mark.parametrize(
+    ("text", "lexemes"),
+    [
+        ("w Łodzi", [("w", 1), ("łodzi", 2), ("lodzi", 2)]),
+        ("được đi", [("đuoc", 1), ("duoc", 1), ("đi", 2), ("di", 2)]),
+        ("Ærø cœur", [("ærø", 1), ("aero", 1), ("cœur", 2), ("coeur", 2)]),
+        ("œ-1 ab", [("œ-1", 1), ("oe-1", 1), ("œ1", 1), ("oe1", 1), ("œ", 1), ("oe", 1), ("1", 2), ("ab", 3)]),
+    ],
+)
+def test_letters_that_keyboards_lack_are_found_by_what_others_write(text: str, lexemes: list[tuple[str, int]]) -> None:
+    assert list(positioned_tokens(text)) == lexemes
