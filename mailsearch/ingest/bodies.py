@@ -283,7 +283,8 @@ class _Reader:
             found.files.append((name, data))
             said = "A file was uuencoded in the text; it was taken out" + ("." if sound else ", damaged.")
             found.defects.append(Defect("uuencode-inline", entity.path, said))
-        found.signed |= _CLEARSIGNED in text
+        if _CLEARSIGNED in text:
+            found.signed, text = True, plain.without_armour(text)
         found.encrypted |= _INLINE_ENCRYPTED in text
         flowed = entity.parameters.get("format", "").lower() == "flowed"
         delsp = entity.parameters.get("delsp", "").lower() == "yes"

@@ -37,6 +37,8 @@ LARGEST = 50_000_000
 # How Outlook's two kinds of files begin.
 _COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TNEF = b"\x78\x9f\x3e\x22"
+# The first line of Apple Mail's .emlx: how long the message is, below which stand facts of the program.
+_COUNTED = re.compile(rb"([0-9]{1,10})[ ]*\r?\n(?=[!-9;-~]{1,70}:)")
 _DEEPEST_MESSAGE = 10
 _MOST_MESSAGES = 200
 _OCTETS = "application/octet-stream"
@@ -81,6 +83,9 @@ def _unwrapped(raw: bytes) -> tuple[bytes, str]:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return raw.decode("utf-16", "replace").encode("utf-8", "replace"), ""
     if not raw.startswith(_COMPOUND_FILE):
+        counted = _COUNTED.match(raw)
+        if counted and int(counted[1]) <= len(raw) - counted.end():
+            return raw[counted.end() : counted.end() + int(counted[1])], ""
         return raw.removeprefix(codecs.BOM_UTF8), ""
     from mailsearch.ingest import outlook
 

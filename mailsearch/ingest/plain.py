@@ -20,6 +20,12 @@ _RULE = re.compile(r"^[-=_*~#+.]{3,}\s*$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _UU_BEGIN = re.compile(r"begin(-base64)?[ \t]+[0-7]{3,6}[ \t]+(\S.{0,200})")
+_MOST_SIGNED = 20
+_CLEARSIGNED = re.compile(
+    r"(?ms)^-----BEGIN PGP SIGNED MESSAGE-----[ \t]*\n(?:[A-Za-z]{1,20}:[^\n]*\n)*(?:[ \t]*\n)?(.*?)"
+    r"^-----BEGIN PGP SIGNATURE-----[ \t]*\n.*?^-----END PGP SIGNATURE-----[ \t]*$"
+)
+_ESCAPED_DASH = re.compile(r"(?m)^- (?=-)")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]{1,100}={0,2}")
 
 
@@ -37,6 +43,13 @@ def visible_text(text: str, *, flowed: bool = False, delsp: bool = False, forwar
     text = text.strip("\n")[: blocks.MOST_TEXT]
     found = mark_blocks(text)
     return ParsedText(text, found, regions.mark(text, found, forwards=forwards))
+
+
+def without_armour(text: str) -> str:
+    """*text* without what PGP put around the words that it signs (RFC 9580 §7)."""
+    if not 0 < text.count("-----BEGIN PGP SIGNED MESSAGE-----") <= _MOST_SIGNED:
+        return text
+    return _CLEARSIGNED.sub(lambda match: _ESCAPED_DASH.sub("", match[1]), text)
 
 
 def take_files(text: str) -> tuple[str, tuple[tuple[str, bytes, bool], ...]]:

@@ -102,3 +102,20 @@ def test_a_message_that_an_editor_saved_is_read(codec: str) -> None:
 def test_text_of_an_unknown_kind_is_read_as_plain() -> None:
     parsed = mime.parse(HEAD + b"Content-Type: text/x-unknown\n\nThe roof is done.\n")
     assert (parsed.body.text, parsed.attachments) == ("The roof is done.", ())
+
+
+def test_a_message_of_apple_mail_ends_where_its_first_line_says() -> None:
+    raw = HEAD + b"\nThe roof is done.\n"
+    parsed = mime.parse(b"%-10d\n" % len(raw) + raw + b"<plist><dict><key>flags</key></dict></plist>")
+    assert (parsed.subject, parsed.body.text) == ("Stock", "The roof is done.")
+
+
+def test_what_is_signed_in_the_text_stands_without_the_signature() -> None:
+    signed = (
+        b"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nThe roof.\n- -- \nAda\n"
+        b"-----BEGIN PGP SIGNATURE-----\n\niQEzBAEB\n=abcd\n-----END PGP SIGNATURE-----\n"
+    )
+    parsed = message(b"Above.\n" + signed + b"Below.\n")
+    assert (parsed.body.text, parsed.signed) == ("Above.\nThe roof.\n--\nAda\n\nBelow.", True)
+    cut = message(signed.partition(b"=abcd")[0])
+    assert "The roof." in cut.body.text

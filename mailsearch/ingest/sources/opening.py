@@ -1,5 +1,6 @@
 """Looks at a path and opens it as what it is."""
 
+import codecs
 import os
 import re
 import stat
@@ -132,6 +133,6 @@ def _looks_like_mail(head: bytes) -> bool:
 def _head(path: Path | str) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            return file.read(_HEAD)
+            return file.read(_HEAD).removeprefix(codecs.BOM_UTF8)
     except OSError:
         return b""
