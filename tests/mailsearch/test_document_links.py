@@ -217,6 +217,17 @@ def test_links_of_an_open_document_stand_at_their_words(body: str, found: list[t
     assert told(open_document("text", f"<office:text>{body}</office:text>", HIDING), "x.odt") == found
 
 
+def test_what_a_click_on_a_shape_leads_to_is_a_link_of_its_words() -> None:
+    listen = (
+        '<office:event-listeners><presentation:event-listener xmlns:presentation="urn:oasis:names:tc:opendocument:'
+        'xmlns:presentation:1.0" presentation:action="show" xlink:href="{}"/></office:event-listeners>'
+    ).format
+    shape = "<draw:custom-shape>{}<text:p>{}</text:p></draw:custom-shape>".format
+    body = shape(listen(THIEF), "Press") + shape(listen("#page2"), "Next") + shape("", "Words")
+    page = f"<office:presentation><draw:page>{body}</draw:page></office:presentation>"
+    assert told(open_document("presentation", page), "x.odp") == [("Press", THIEF)]
+
+
 def test_links_of_an_open_sheet_stand_in_their_cells() -> None:
     cell = '<table:table-cell office:value-type="string"{}><text:p>{}</text:p></table:table-cell>'
     twice = cell.format(' table:number-columns-repeated="2"', "x")

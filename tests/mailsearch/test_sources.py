@@ -101,6 +101,16 @@ def test_a_content_length_is_believed_where_it_leads_to_a_border(tmp_path: Path)
     assert bodies(path) == [quoting.encode(), b"Two.", b"Three."]
 
 
+def test_a_mailbox_of_mmdf_is_divided_at_its_borders(tmp_path: Path) -> None:
+    border = b"\x01\x01\x01\x01\n"
+    kept = b"".join(border + b"Subject: %d\n\nFrom here on\n" % number + border for number in (1, 2))
+    (tmp_path / "a.mbox").write_bytes(kept)
+    found = [one.data for one in open_source(tmp_path / "a.mbox").messages()]
+    assert found == [b"Subject: 1\n\nFrom here on\n", b"Subject: 2\n\nFrom here on\n"]
+    (tmp_path / "b.mbox").write_bytes(b"From a@x.example Wed Mar  4 08:00:00 2026\nSubject: 1\n\n" + border + b"End.\n")
+    assert len(list(open_source(tmp_path / "b.mbox").messages())) == 1
+
+
 def test_lone_carriage_returns_divide_lines(tmp_path: Path) -> None:
     path = box(tmp_path / "a.mbox", (FROM + mail("One.") + b"\n" + FROM + mail("Two.")).replace(b"\n", b"\r"))
     assert bodies(path) == [b"One.", b"Two."]

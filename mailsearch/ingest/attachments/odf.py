@@ -87,6 +87,13 @@ def _hidden_pages(root: etree._Element) -> frozenset[str]:
     )
 
 
+def _action(shape: etree._Element) -> str:
+    """Where a click on *shape* leads out of the slides."""
+    listeners = next((one for one in shape if local(one) == "event-listeners"), ())
+    targets = (attribute(one, "href") for one in listeners)
+    return next((one for one in targets if one and not one.startswith("#")), "")
+
+
 class _Reader:
     def __init__(self, hidden_styles: frozenset[str], hidden_pages: frozenset[str]) -> None:
         self.builder = LinkedBuilder()
@@ -114,12 +121,13 @@ class _Reader:
 
     def _within(self, element: etree._Element, name: str, kind: BlockKind) -> None:
         """What stands in an element between paragraphs, which may be a link or an image."""
-        if name == "a":
-            self.builder.links.enter(attribute(element, "href"), 0, shows=True)
+        target = attribute(element, "href") if name == "a" else _action(element)
+        if name == "a" or target:
+            self.builder.links.enter(target, 0, shows=True)
         elif name == "image":
             self.builder.links.picture()
         self.container(element, "item" if name in ("list-item", "list") else kind)
-        if name == "a":
+        if name == "a" or target:
             self.builder.links.leave(0)
 
     def _page(self, page: etree._Element) -> None:

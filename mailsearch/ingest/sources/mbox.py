@@ -6,7 +6,7 @@ lines between messages, Takeout's, Mailman's "user at host"). `>From ` loses one
 is right for mboxo too but for lines that were quoted before. Git's patches carry a From_ line with a fixed date;
 it begins a message only where the file itself begins with one. A file that begins with a From_ line of another form is
 divided at such lines, each below an empty line and above a header that mail has. A Content-Length is believed where
-the message it measures ends at a border.
+the message it measures ends at a border. MMDF's mailboxes, whose borders are four control characters, are read too.
 """
 
 import codecs
@@ -32,6 +32,8 @@ _FROM_LINE = re.compile(
     rb"\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s+[-+A-Za-z0-9()]+){0,3}?)(?:\s+remote from \S+)?\s*$"
 )
 _LOOSE_FROM_LINE = re.compile(rb"From \S+(?:\s.{0,80}|)$")
+# What stands above and below each message in MMDF's mailboxes.
+_MMDF = b"\x01\x01\x01\x01"
 _GIT = re.compile(rb"From [0-9a-f]{40,64} Mon Sep 17 00:00:00 2001\s*$")
 _HEADER = re.compile(rb"(?:[!-9;-~]+[ \t]*:|>From )")
 _MAIL_HEADER = re.compile(
@@ -92,9 +94,15 @@ def _split(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
     """From_ line, message and bytes in the file of each message."""
     collector: _Collector | None = None
     loose = False
+    mmdf = False
     with path.open("rb") as again:
         for line, following, offset in _lines_with_next(path):
-            if collector is None:
+            mmdf = mmdf or (collector is None and line.rstrip(b"\r\n") == _MMDF)
+            if mmdf and line.rstrip(b"\r\n") == _MMDF:
+                if collector is not None:
+                    yield collector.finish()
+                collector = None
+            elif collector is None:
                 loose = line.startswith(b"From ") and not is_from_line(line)
                 collector = _Collector(line)
             elif collector.ends_before(line, following, loose=loose) and not collector.measures(again, offset):
