@@ -18,9 +18,12 @@ _RELEVANT = frozenset(
         "display visibility opacity font-size font color background background-color background-image position left"
         " right top bottom text-indent margin-left margin-top height max-height width max-width overflow overflow-x"
         " overflow-y clip clip-path transform filter content-visibility zoom -webkit-text-fill-color inset scale"
-        " translate rotate mso-hide margin letter-spacing -webkit-clip-path -webkit-transform -ms-transform",
+        " translate rotate mso-hide margin letter-spacing",
     )
 )
+# Those that hide nothing unless they are below nothing.
+_BELOW_NOTHING = frozenset(("margin", "letter-spacing"))
+_SAME = {"-webkit-clip-path": "clip-path", "-webkit-transform": "transform", "-ms-transform": "transform"}
 _DECLARATION = re.compile(r"([a-z-]{2,40})\s*:\s*((?:[^;\"'(]|\"[^\"]*\"|'[^']*'|\([^)]*\)?)+)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))")
@@ -103,8 +106,8 @@ def declarations(style: str) -> Declarations:
     found: dict[str, tuple[str, bool]] = {}
     style = _COMMENT.sub("", style[:20_000].lower())
     for match in _DECLARATION.finditer(_ESCAPED.sub(_unescaped, style) if "\\" in style else style):
-        name = match[1]
-        if name in _RELEVANT:
+        name = _SAME.get(match[1], match[1])
+        if name in _RELEVANT and (name not in _BELOW_NOTHING or "-" in match[2]):
             value, important, _ = match[2].partition("!important")
             if important or not found.get(name, ("", False))[1]:
                 found[name] = (value.strip(), bool(important))
@@ -320,17 +323,15 @@ def _is_away(style: Mapping[str, str], size: float) -> bool:
     moved = style.get("translate", "").split()
     if any((_pixels(one, size) or 0) <= _FAR_BY for one in (*inset, *moved)):
         return True
-    margins = style.get("margin", "").split()
-    if any((_pixels(one, size) or 0) <= _FAR_BY for one in margins) or _is_heaped(style, size):
+    if "margin" in style and any((_pixels(one, size) or 0) <= _FAR_BY for one in style["margin"].split()):
+        return True
+    if "letter-spacing" in style and _is_heaped(style, size):
         return True
     far = any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ACROSS for place in across)
     far = far or any(not _FAR < (_pixels(style.get(place), size) or 0) < _FAR_ALONG for place in along)
     # A line pushed out of its own box by all its width.
     pushed = re.match(r"-\s*[1-9][0-9]{2,}(?:\.[0-9]*)?%", style.get("text-indent", "")) is not None
-    moves = (style.get(name, "") for name in ("transform", "-webkit-transform", "-ms-transform"))
-    shrunk = next(filter(None, map(_SHRUNK.search, moves)), None) or re.match(
-        r"0*\.?0*(?:\s|$)", style.get("scale", "1")
-    )
+    shrunk = _SHRUNK.search(style.get("transform", "")) or re.match(r"0*\.?0*(?:\s|$)", style.get("scale", "1"))
     return far or pushed or shrunk is not None or re.search(r"[xy]\s+90deg", style.get("rotate", "")) is not None
 
 
@@ -342,8 +343,7 @@ def _is_heaped(style: Mapping[str, str], size: float) -> bool:
 
 def _is_cut(style: Mapping[str, str], size: float) -> bool:
     """Clipped to nothing."""
-    clips = (style.get(name, "") for name in ("clip", "clip-path", "-webkit-clip-path"))
-    if any(map(_CLIPPED.search, clips)) or _FADED.search(style.get("filter", "")):
+    if _CLIPPED.search(style.get("clip", "") + style.get("clip-path", "")) or _FADED.search(style.get("filter", "")):
         return True
     hides = any(
         "hidden" in style.get(name, "") or "clip" in style.get(name, "")
