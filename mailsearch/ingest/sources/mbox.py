@@ -98,13 +98,11 @@ def _split(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
     with path.open("rb") as again:
         for line, following, offset in _lines_with_next(path):
             mmdf = mmdf or (collector is None and line.rstrip(b"\r\n") == _MMDF)
-            if mmdf and line.rstrip(b"\r\n") == _MMDF:
-                if collector is not None:
-                    yield collector.finish()
-                collector = None
-            elif collector is None:
+            border = mmdf and line.rstrip(b"\r\n") == _MMDF
+            if border or collector is None:
+                yield from [collector.finish()] if collector is not None else []
                 loose = line.startswith(b"From ") and not is_from_line(line)
-                collector = _Collector(line)
+                collector = None if border else _Collector(line)
             elif collector.ends_before(line, following, loose=loose) and not collector.measures(again, offset):
                 yield collector.finish()
                 collector = _Collector(line)
