@@ -291,6 +291,7 @@ class Participant(MailRow):
     role = models.CharField(max_length=10)
     position = models.SmallIntegerField(default=0)
     name = models.TextField(blank=True, default="")
+    name_key = models.TextField(blank=True, default="")  # What it looks like (mailsearch.names).
     # Lower case.
     address = models.TextField(blank=True, default="")
     # The message's, which never changes: who bore a name first is found in an index of this table alone.

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from struct import Struct
 
 from mailsearch.ingest.parsed import ParsedAddress
+from mailsearch.names import likeness
 
 # What comes before the rows (signature, flags, length of a longer header) and behind them.
 BEGINNING = b"PGCOPY\n\xff\r\n\0" + bytes(8)
@@ -44,14 +45,15 @@ def document(head: Head, message: int, vector: bytes, length: int) -> bytes:
 def participants(head: Head, message: int, people: Sequence[ParsedAddress], received: datetime) -> bytes:
     """The rows of all *people* of a message."""
     tenant, mailbox, quarantined = head
-    begin = _HEAD(9, 8, tenant, 8, mailbox, 1, quarantined, 8, message)
+    begin = _HEAD(10, 8, tenant, 8, mailbox, 1, quarantined, 8, message)
     end = _MOMENT(8, (received - _EPOCH) // _MICROSECOND)
     pieces: list[bytes] = []
     for position, person in enumerate(people):
         role, name, address = person.role.encode(), person.name.encode(), person.address.lower().encode()
+        key = likeness(person.name).encode()
         pieces += (
-            begin, _SIZE(len(role)), role, _PLACE(2, position), _SIZE(len(name)), name, _SIZE(len(address)), address,
-            end,
+            begin, _SIZE(len(role)), role, _PLACE(2, position), _SIZE(len(name)), name, _SIZE(len(key)), key,
+            _SIZE(len(address)), address, end,
         )  # fmt: skip
     return b"".join(pieces)
 

@@ -36,7 +36,8 @@ _COLUMNS = {
     ),
     "rawmessage": ("tenant_id", "mailbox_id", "quarantined", "message_id", "data"),
     "participant": (
-        "tenant_id", "mailbox_id", "quarantined", "message_id", "role", "position", "name", "address", "received_at",
+        "tenant_id", "mailbox_id", "quarantined", "message_id", "role", "position", "name", "name_key", "address",
+        "received_at",
     ),
     "attachment": (
         "id", "tenant_id", "mailbox_id", "quarantined", "message_id", "public_id", "position", "filename",

@@ -3,6 +3,7 @@
 from psycopg import sql
 
 from mailsearch.hits import Contact
+from mailsearch.names import likeness
 from mailsearch.scope import Scope
 from mailsearch.search.heads import first_bearers
 from mailsearch.search.query import storable
@@ -41,7 +42,7 @@ async def search(scope: Scope, text: str, limit: int = 20) -> tuple[Contact, ...
     async with scope.reading() as conn:
         cursor = await conn.execute(sql.SQL(_CONTACTS).format(scope=condition), parameters)
         rows = await cursor.fetchall()
-        known = await first_bearers(conn, scope, {name for row in rows for name in row[1] or ()})
+        known = await first_bearers(conn, scope, {likeness(name) for row in rows for name in row[1] or ()})
     return tuple(
         Contact(
             address=address,
@@ -50,7 +51,7 @@ async def search(scope: Scope, text: str, limit: int = 20) -> tuple[Contact, ...
             first_seen=first,
             last_seen=last,
             is_list=is_list,
-            name_conflict=any(known.get(name.lower(), address) != address for name in names or ()),
+            name_conflict=any(known.get(likeness(name), address) != address for name in names or ()),
         )
         for address, names, messages, first, last, is_list in rows
     )

@@ -19,7 +19,7 @@ SELECT * FROM mail_search.heads(
 """
 _NONE_WRITTEN = "SELECT FROM mail_search.written('{}', '{}', NULL, NULL, false, true)"
 _OF_NAMES = """
-SELECT lower(p.name), p.address
+SELECT p.name_key, p.address
 FROM mail_search.first_bearers(%(names)s, %(folders)s::bigint[], %(start)s, %(end)s) AS b
 JOIN mailsearch_participant p ON p.id = b.participant_id
 """
@@ -143,9 +143,9 @@ def _shown(name: str, address: str) -> str:
 
 
 async def first_bearers(conn: AsyncConnection[TupleRow], scope: Scope, names: Iterable[str]) -> dict[str, str]:
-    """For each name (in lower case) the address that bore it first within the scope.
+    """For each likeness of a name the address that bore such a name first within the scope.
 
-    The same name from another address is a `name_conflict`: who imitates comes later.
+    Such a name from another address is a `name_conflict`: who imitates comes later.
     """
     values = {"folders": bigints(scope.folder_ids), "start": scope.received_from, "end": scope.received_until}
     cursor = await conn.execute(_OF_NAMES, values | {"names": sorted(names)})

@@ -26,6 +26,7 @@ from mailsearch.models import (
     Tenant,
     Thread,
 )
+from mailsearch.names import likeness
 from mailsearch.scope import Scope, resolve
 from mailsearch.sessions import Binding, bound
 from mailsearch.terms import dictionary
@@ -165,8 +166,8 @@ def _store(tenant: Tenant, mailbox: Mailbox, folder: Folder, letter: Letter) -> 
     for position, (role, person) in enumerate(people):
         name, address = split_address(person)
         Participant.objects.create(
-            **common, message=message, role=role, position=position, name=name, address=address.lower(),
-            received_at=message.received_at,
+            **common, message=message, role=role, position=position, name=name, name_key=likeness(name),
+            address=address.lower(), received_at=message.received_at,
         )  # fmt: skip
     for position, (filename, content) in enumerate(letter.attachments):
         Attachment.objects.create(

@@ -336,3 +336,36 @@ def test_contacts_are_found_by_any_part_of_name_and_address() -> None:
     ]
     assert [one.address for one in async_to_sync(contacts.search)(scope, "HAUS")] == ["jm@haus.example"]
     assert async_to_sync(contacts.search)(scope, "nobody") == ()
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "alike"),
+    [
+        ("Anna Berg", "Аnna Bеrg", True),
+        ("Anna Berg", "\u0391nna Berg", True),
+        ("Anna Berg", '"Berg, Anna"', True),
+        ("Berg, Anna", "Anna Berg", True),
+        ("Anna Berg", "ANNA  Berg", True),
+        ("Anna Berg", "AnnaBerg", True),
+        ("Anna Berg", "Anna\u3164 Berg", True),
+        ("Anna Berg", "Anna_Berg.", True),
+        ("Alice Olm", "AIice 0lm", True),
+        ("Jörg Müller", "Jorg Muller", True),
+        ("田中太郎", "田中 太郎", True),
+        ("Anna Berg", "Anna Borg", False),
+        ("Anna Berg", "Hanna Berg", False),
+        ("Анна Берг", "Инна Берг", False),
+        ("--", "..", False),
+    ],
+)
+def test_a_name_that_looks_like_a_known_one_is_a_conflict(known: str, written: str, alike: bool) -> None:
+    office = Office()
+    office.post("sales", Letter("x", sender=f"{known} <real@haus.example>"))
+    (message,) = office.post("sales", Letter("y", sender=f"{written.strip(chr(34))} <other@evil.example>"))
+    scope = office.scope("sales")
+    found = async_to_sync(contacts.search)(scope, "")
+    conflicts = {one.address: one.name_conflict for one in found}
+    assert (conflicts["real@haus.example"], conflicts["other@evil.example"]) == (False, alike)
+    read = async_to_sync(reading.message)(scope, message.public_id)
+    assert read is not None
+    assert read.head.sender.name_conflict == alike
