@@ -11,7 +11,7 @@ from agentic.llm.extractive.kinds import CONTACT, STRICT
 from agentic.llm.extractive.people import find_people
 from agentic.llm.extractive.question import Ask, Question
 from agentic.llm.extractive.reading import Reading
-from agentic.llm.extractive.rivals import tells_of_a_rival
+from agentic.llm.extractive.rivals import leaves_open, tells_of_a_rival
 from agentic.llm.extractive.scoring import Candidate, Corpus, Features, Scorer, gather
 
 # Sentences given at most to a question, or to each part of a question in parts.
@@ -139,7 +139,7 @@ def _is_vetoed(ask: Ask, candidate: Candidate) -> bool:
         return True
     if features.proper_missing > weights.NAMES_MISSING_AT_MOST:
         return True
-    if tells_of_a_rival(ask, candidate.reading, candidate.index):
+    if tells_of_a_rival(ask, candidate.reading, candidate.index) or leaves_open(ask, candidate.sentence):
         return True
     return bool(ask.head) and features.head < weights.HEAD_AT_LEAST
 

@@ -1,4 +1,5 @@
-"""Which of several like things is meant: "the second floor" is not the first, "60 months" are not 36."""
+"""Which of several like things is meant: "the second floor" is not the first, "60 months" are not 36, and who says
+"the train or the bus" has not chosen."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,11 +7,12 @@ from itertools import pairwise
 
 from agentic.llm.extractive import patterns
 from agentic.llm.extractive.question import Ask
-from agentic.llm.extractive.reading import Reading
+from agentic.llm.extractive.reading import Reading, Sentence
 from agentic.llm.extractive.words import Word, fold, numbered_words, stop_words, words_of
 
 # Who asks how many or how long names numbers that the answer changes.
 _CHANGED = frozenset(("count", "quantity"))
+_OR = frozenset(("or", "oder", "ou"))
 
 
 def tells_of_a_rival(ask: Ask, reading: Reading, index: int) -> bool:
@@ -24,6 +26,34 @@ def tells_of_a_rival(ask: Ask, reading: Reading, index: int) -> bool:
         if not asked[thing] & told[thing].union(*near):
             return True
     return False
+
+
+def leaves_open(ask: Ask, sentence: Sentence) -> bool:
+    """Whether *sentence* only names as alternatives what *ask* names so: "the train or the bus"."""
+    asked = _alternatives_in(ask.text)
+    return bool(asked) and any(
+        (one in before and other in behind) or (other in before and one in behind)
+        for one, other in asked
+        for before, behind in _around_or(sentence.words)
+    )
+
+
+@lru_cache(maxsize=64)
+def _alternatives_in(text: str) -> tuple[tuple[str, str], ...]:
+    """What stands straight before and behind each "or" of a question."""
+    found = _around_or(tuple(words_of(text)))
+    return tuple((before[-1], behind[0]) for before, behind in found if before and behind)
+
+
+def _around_or(words: Sequence[Word]) -> list[tuple[list[str], list[str]]]:
+    """Stems of the telling words before and behind each "or"."""
+    return [
+        (_telling(words[:at]), _telling(words[at + 1 :])) for at, word in enumerate(words) if word.raw.lower() in _OR
+    ]
+
+
+def _telling(words: Sequence[Word]) -> list[str]:
+    return [word.stem for word in words if fold(word.raw) not in stop_words()]
 
 
 @lru_cache(maxsize=64)
