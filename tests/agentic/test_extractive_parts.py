@@ -3,11 +3,15 @@
 import pytest
 
 from agentic.core.ports import ShownMessage
+from agentic.llm.extractive.alignment import Vectors
 from agentic.llm.extractive.eligible import gives_orders, is_eligible
-from agentic.llm.extractive.kinds import expected, holds
+from agentic.llm.extractive.kinds import expected, holds, is_labelled_contact
+from agentic.llm.extractive.people import find_people
 from agentic.llm.extractive.planning import first_searches
 from agentic.llm.extractive.question import language_of, read_question
 from agentic.llm.extractive.reading import read_message
+from agentic.llm.extractive.rivals import leaves_open
+from agentic.llm.extractive.scoring import Scorer, gather
 from agentic.llm.extractive.words import similarity, stem, words_of
 from tests.standins.mail_toolbox import message
 
@@ -18,7 +22,14 @@ from tests.standins.mail_toolbox import message
         ("What is Ann's phone number?", "phone"),
         ("Wie lautet die Telefonnummer der Hausverwaltung?", "phone"),
         ("Quel est le numéro de téléphone du gîte ?", "phone"),
+        ("How can I reach Ann by phone?", "phone"),
+        ("Wie kann ich die Hausverwaltung telefonisch erreichen?", "phone"),
+        ("Comment joindre Mme Petit par téléphone ?", "phone"),
+        ("When can Ann be reached by phone?", "when"),
+        ("Wann ist die Hausverwaltung telefonisch erreichbar?", "when"),
         ("What is Bo's e-mail address?", "email"),
+        ("How can I reach Bo by e-mail?", "email"),
+        ("Wie kann ich Bo per E-Mail erreichen?", "email"),
         ("When does the choir meet?", "when"),
         ("On which day does the choir meet?", "date"),
         ("Bis wann muss der Einspruch eingelegt werden?", "when"),
@@ -217,3 +228,48 @@ def test_a_mail_speaks_of_the_month_in_which_it_came(name: str) -> None:
 )
 def test_words_to_a_machine_are_told_from_words_to_people(text: str, orders: bool) -> None:
     assert gives_orders(text) is orders
+
+
+def test_a_number_behind_voice_is_said_to_be_one_to_dial() -> None:
+    assert is_labelled_contact("Voice: 450955501")
+    assert not is_labelled_contact("Invoice: 450955501")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_open"),
+    [
+        ("Which did Ann take, the train or the bus?", "It will be the bus or the train.", True),
+        ("Which did Ann take, the train or the bus?", "I took the bus, not the train.", False),
+        ("Which did Ann take, the train or the bus?", "I took the train at six or seven.", False),
+        ("Hat Ann den Zug oder den Bus genommen?", "Zug oder Bus, das überlege ich noch.", True),
+        ("Hat Ann den Zug oder den Bus genommen?", "Ich habe den Bus statt den Zug genommen.", False),
+        ("Ann a-t-elle pris le train ou le bus ?", "Le train ou le bus, je verrai.", True),
+        ("Ann a-t-elle pris le train ou le bus ?", "J'ai pris le bus où il s'arrête, pas le train.", False),
+        ("Which train did Ann take?", "The train or the bus, we shall see.", False),
+    ],
+)
+def test_a_sentence_that_only_names_the_alternatives_leaves_them_open(question: str, text: str, is_open: bool) -> None:
+    sentence = read_message(ShownMessage("m1", message(1, text), ())).sentences[0]
+    assert leaves_open(read_question(question).asks[0], sentence) is is_open
+
+
+@pytest.mark.parametrize(
+    ("question", "speaker"),
+    [
+        ("What did Jo Brandt tell Mia Holt to plane?", 1.0),
+        ("What did Jo Brandt want changed in Mia Holt's drawers?", 1.0),
+        ("Was wollte Jo Brandt an den Schubladen von Mia Holt ändern?", 1.0),
+        ("Que voulait Jo Brandt changer aux tiroirs de Mia Holt ?", 1.0),
+        ("What did Mia Holt want?", -0.5),
+        ("What did Jo Brandt tell Bo Lind to plane?", -1.0),
+    ],
+)
+def test_who_speaks_counts_whole_where_the_others_named_take_part(question: str, speaker: float) -> None:
+    mia = message(3, "The front sticks.", sender="mia@holt.example", name="Mia Holt")
+    rail = message(4, "Plane the left rail a little.", sender="jo@brandt.example", name="Jo Brandt", thread=3)
+    bo = message(5, "The choir meets on Thursday.", sender="bo@choir.example", name="Bo Lind")
+    readings = [read_message(ShownMessage(f"m{at}", one, ())) for at, one in enumerate((mia, rail, bo))]
+    asked = read_question(question)
+    scorer = Scorer(asked, asked.asks[0], gather(readings, find_people(asked, readings)))
+    told = {one.sentence.text: one.features.speaker for one in scorer.candidates(Vectors(None))}
+    assert told["Plane the left rail a little."] == speaker

@@ -164,6 +164,27 @@ def test_of_several_numbers_the_one_at_the_place_asked_for_is_told(
     assert number in answer(reader, f"What is Ann Berg's phone number in {place}?", mail, *OTHERS)
 
 
+def jo(body: str, number: int = 4) -> MessageText:
+    """A mail of Jo Brandt's about the drawers."""
+    return message(number, body, subject="Re: Drawers", sender="jo@brandt.example", name="Jo Brandt", thread=3)
+
+
+def test_who_is_asked_about_may_speak_to_somebody_else_who_is_named(reader: ExtractiveReader) -> None:
+    asked = "What did Jo Brandt want used instead of birch in Mia Holt's drawers?"
+    mia = message(3, "The drawers are of birch.", subject="Drawers", sender="mia@holt.example", name="Mia Holt")
+    oak = "Can we not use oak instead of birch?"
+    assert oak in answer(reader, asked, mia, jo(oak), *OTHERS)
+    bo = message(5, oak, subject="Re: Drawers", sender="bo@choir.example", name="Bo Lind", thread=3)
+    assert answer(reader, asked, mia, jo("I will look at it on Monday."), bo) == ""
+
+
+def test_who_only_names_the_alternatives_has_not_chosen(reader: ExtractiveReader) -> None:
+    asked = "Did Jo Brandt choose oak or beech as wood for the drawers?"
+    assert answer(reader, asked, jo("As wood for the drawers I may choose oak or beech."), *OTHERS) == ""
+    chosen = "As wood for the drawers I chose beech instead of oak."
+    assert chosen in answer(reader, asked, jo(chosen), *OTHERS)
+
+
 def test_words_that_a_mail_only_repeats_are_no_answer_of_its_own(reader: ExtractiveReader) -> None:
     body = "> We accept liability for the damage to the Golf.\n\nThank you, I have seen that."
     head = message(3, body, sender="jo@brandt.example", name="Jo Brandt")

@@ -280,17 +280,23 @@ class Scorer:
         """1 where who is asked about speaks, less where they are mentioned, below 0 where they have no part in it."""
         if not self.people:
             return self._other_speaker(reading)
-        scores = []
-        for person in self.people:
-            mentioned = person.named_by <= sentence.stems or person.named_by <= reading.own
-            takes_part = bool(person.named_by <= self.corpus.threads[reading.head.thread_id])
-            if person.wrote(reading.head.sender):
-                scores.append({"agent": 1.0, "owner": 1.0, "topic": 0.5, "recipient": -0.5}[person.role])
-            elif mentioned:
-                scores.append(0.5 if person.named_by <= sentence.stems else 0.2)
-            else:
-                scores.append((0.0 if person.role in ("topic", "recipient") else -0.5) if takes_part else -1.0)
-        return min(scores)
+        spoken = any(person.role == "agent" and person.wrote(reading.head.sender) for person in self.people)
+        return min(self._part(person, reading, sentence, spoken=spoken) for person in self.people)
+
+    def _part(self, person: Person, reading: Reading, sentence: Sentence, *, spoken: bool) -> float:
+        """The part that *person* has in *sentence*; *spoken* where somebody wrote it of whom that is asked."""
+        if person.wrote(reading.head.sender):
+            return {"agent": 1.0, "owner": 1.0, "topic": 0.5, "recipient": -0.5}[person.role]
+        if not person.named_by <= self.corpus.threads[reading.head.thread_id]:
+            return -1.0
+        if spoken:
+            # To whom it was written, or about whose words, the thread tells.
+            return 1.0
+        if person.named_by <= sentence.stems:
+            return 0.5
+        if person.named_by <= reading.own:
+            return 0.2
+        return 0.0 if person.role in ("topic", "recipient") else -0.5
 
     def _other_speaker(self, reading: Reading) -> float:
         if not self.others:
