@@ -34,7 +34,7 @@ listen_addresses = ''
 unix_socket_directories = '{socket}'
 unix_socket_permissions = 0700
 max_connections = 200
-shared_buffers = 256MB
+shared_buffers = {buffers}MB
 # What a search reads is mostly in the system's memory: to hand each page to another process and wait costs more.
 io_method = sync
 work_mem = 16MB
@@ -51,9 +51,20 @@ log_parameter_max_length_on_error = 0
 log_error_verbosity = terse
 logging_collector = off
 """
+# Of memory for its pages, in MB.
+_LEAST_BUFFERS, _MOST_BUFFERS = 128, 1024
 _OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 # A session that was closed just now is still there for a moment; who stays longer uses the server.
 _LEAVING_SECONDS = 2.0
+
+
+def _buffers() -> int:
+    """Megabytes of pages that the server keeps: an eighth of the memory, since Python and its models need more.
+
+    They are taken as mail is read, and hold the words of some 400,000 messages at the most.
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return max(_LEAST_BUFFERS, min(memory // 8, _MOST_BUFFERS))
 
 
 class EmbeddedPostgres:
@@ -150,7 +161,7 @@ class EmbeddedPostgres:
         account = self._user or pwd.getpwuid(os.geteuid()).pw_name
         mine = pwd.getpwuid(os.geteuid()).pw_name
         files = {
-            "postgresql.auto.conf": _CONFIGURATION.format(socket=self.socket),
+            "postgresql.auto.conf": _CONFIGURATION.format(socket=self.socket, buffers=_buffers()),
             "pg_hba.conf": "local all all peer map=mailsearch\n",
             "pg_ident.conf": "".join(f'mailsearch "{name}" all\n' for name in sorted({account, mine})),
         }
