@@ -312,7 +312,8 @@ atexit.register(lambda: _pools[os.getpid()].close() if os.getpid() in _pools els
 def _wait(pipe: BinaryIO, until: float, *, writing: bool) -> None:
     poller = select.poll()
     poller.register(pipe, select.POLLOUT if writing else select.POLLIN)
-    if not poller.poll(max(0.0, until - time.monotonic()) * 1000):
+    left = until - time.monotonic()
+    if left <= 0 or not poller.poll(left * 1000):
         raise _Gone("its time is up")
 
 

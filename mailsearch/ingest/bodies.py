@@ -330,7 +330,7 @@ def _is_stub(plain_text: str, html_text: str) -> bool:
     said, meant = words.words(plain_text[:200_000]), words.words(html_text[:200_000])
     if len(said) < 3 <= len(meant):
         return True
-    if len(said) < _SHORT and len(meant) > len(said) and 2 * len({*said} & {*meant}) < len({*said}):
+    if len(said) < _SHORT and 2 * len(meant) >= 3 * len(said) and 2 * len({*said} & {*meant}) < len({*said}):
         # A few words that the page does not say are about it, whatever their language.
         return True
     if len(said) < 60 and _STUB.search(plain_text):

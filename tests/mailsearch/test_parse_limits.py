@@ -76,7 +76,7 @@ def test_a_child_that_a_busy_machine_keeps_waiting_is_waited_for() -> None:
 
 
 def test_a_child_that_never_comes_back_is_not_waited_for_without_end() -> None:
-    with Worker(parse_seconds=0.2) as patient:
+    with Worker(parse_seconds=1) as patient:
         patient.parse(SOUND)
         assert patient.process_id
         os.kill(patient.process_id, signal.SIGSTOP)
