@@ -15,7 +15,8 @@ def _analysed(conninfo: str, table: str) -> int:
     """How often *table* was analysed: by hand, or by the server itself where it came first."""
     with psycopg.connect(conninfo, autocommit=True) as conn:
         row = conn.execute(
-            "SELECT pg_stat_get_analyze_count(t) + pg_stat_get_autoanalyze_count(t) FROM (SELECT %s::regclass) AS o (t)",
+            "SELECT pg_stat_get_analyze_count(t) + pg_stat_get_autoanalyze_count(t)"
+            " FROM (SELECT %s::regclass) AS one (t)",
             [table],
         ).fetchone()
     assert row is not None
