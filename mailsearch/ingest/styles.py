@@ -67,7 +67,8 @@ _MOST_RULES = 2_000
 # The width of a screen on which mail is read, in pixels.
 _SCREEN = 1_200
 _CLIPPED = re.compile(
-    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%|inset\([^)]*\b100%|(?:circle|ellipse)\(\s*0"
+    r"rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)|inset\(\s*(?:[5-9][0-9]|100)(?:\.[0-9]+)?%"
+    r"|inset\((?:(?!round)[^)])*\b100%|(?:circle|ellipse)\(\s*0"
     r"|polygon\(\s*(?:0(?:px|%)?[\s,]*)+\)"
 )
 _FADED = re.compile(r"opacity\s*[(=]\s*0*\.?0*\s*%?\s*\)")

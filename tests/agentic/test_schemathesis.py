@@ -86,6 +86,9 @@ def _ask(operation: Any, headers: Mapping[str, str], ids: Mapping[str, str], see
     ask()
 
 
+# The service runs in threads of this process, and what they draw by chance meanwhile (the pool's patience) is taken for
+# the strategies' own.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 def test_no_request_brings_an_error_of_the_servers_or_an_answer_that_is_not_described(
     service: Service, settings: Any
 ) -> None:

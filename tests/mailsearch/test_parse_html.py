@@ -106,6 +106,7 @@ VISIBLE = [
     "<style>@media print, (max-width:480px){.m{display:none}}</style><p class=m>SHOWN</p>",
     '<p style="letter-spacing:-0.5px;margin:-20px 0;font-size:clamp(12px,2vw,20px)">SHOWN</p>',
     '<p style="color:var(--brand)">SHOWN</p>',
+    '<p style="clip-path:inset(0 round 100%)">SHOWN</p>',
     "<noscript>SHOWN</noscript>",
     '<a href="https://a.example" style="mso-hide:all">SHOWN</a>',
     '<p style="transform:rotate(90deg) translate(10px)">SHOWN</p>',
